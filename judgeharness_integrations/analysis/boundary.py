@@ -10,10 +10,11 @@ from judgeharness_integrations.analysis.calibration.population import column_tex
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["COUNTS_ALONE", "UNCALIBRATED", "CaseOutcome", "boundary", "case_outcome"]
+__all__ = ["COUNTS_ALONE", "EXPLORATORY", "UNCALIBRATED", "CaseOutcome", "boundary", "case_outcome"]
 
 
 UNCALIBRATED = "uncalibrated: how often this rule is right was not measured"
+EXPLORATORY = "rule chosen after the samples: exploratory"
 COUNTS_ALONE = "read from its counts alone: perturbations, rows, single answers, cost and calibration are not known"
 _PAIRWISE = frozenset({"A", "B", "TIE"})
 
@@ -48,7 +49,7 @@ def _anchor(result: HarnessResult) -> Iterator[str]:
             elif why := report.untold(criterion):
                 yield f"{criterion}: {why}" if len(result.criteria) > 1 else why
     if result.rule_fixed == "after":
-        yield "rule chosen after the samples: exploratory"
+        yield EXPLORATORY
 
 
 def _probing(result: HarnessResult) -> Iterator[str]:

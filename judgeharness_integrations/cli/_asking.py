@@ -62,13 +62,15 @@ def print_plans(
 
 
 def confirm(total: int, *, yes: bool, at_most: bool = False) -> None:
-    """Ask whether to go on, where somebody is there to answer; `at_most`: some answers may be known already.
+    """Ask whether to go on, where it costs calls and somebody is there to answer.
+
+    `at_most`: some answers may be known already.
 
     Raises:
         UsageError: the answer was no.
 
     """
-    if yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if yes or not total or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     if not typer.confirm(f"Make {'up to ' if at_most else ''}{total} calls?", err=True):
         raise UsageError("not confirmed: nothing was asked.")

@@ -43,7 +43,7 @@ def _blocks(report: AgreementTable, *, shown: bool) -> Iterator[Block]:
     yield from _preface(report)
     yield _rater_table(report)
     if shown and report.pairs:
-        columns = ("rater", "with", "role", "value", _level(report), "agree\n%", "by\nchance %", "items")
+        columns = ("rater", "with", "role", "value", _level(report), "agree\n%", "by\nchance\n%", "items")
         yield Table.of("pairs, over the items both answered", columns, map(_pair, report.pairs), texts=3)
     if report.human_mean is not None:
         mean = f"{fixed(report.human_mean)} {ends(report.human_interval)}".removesuffix(" -")
@@ -133,7 +133,7 @@ def _group_table(report: AgreementTable) -> Table:
         "value",
         _level(report),
         "agree\n%",
-        "by\nchance %",
+        "by\nchance\n%",
         "items\nused",
         *(["with one\nanswer"] if singles else []),
         "cate-\ngories",
@@ -154,7 +154,7 @@ def _consensus_table(report: AgreementTable) -> Table:
         "value",
         _level(report),
         "agree\n%",
-        "by\nchance %",
+        "by\nchance\n%",
         "items",
         "items with\na median" if median else "items with\none",
         *([] if median else ["ties for\nthe most"]),

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Measured",
     "control_lines",
-    "counted_verdicts",
     "measured_table",
     "named_after",
     "rate_text",
     "result_text",
     "stopping_sentences",
+    "verdict_shares",
 ]
 
 _MOST_LABELS: Final = 4  # lines of a cell
@@ -58,6 +58,7 @@ def measured_table(entries: Iterable[Measured], *, title: str = "measured") -> T
     Shares are in per cent, each beside its denominator and over its 95 % interval over cases or clusters.
     """
     listed = list(entries)
+    chance = "" if all(one.chance is None for one in listed) else "\n(chance)"
     columns = {
         "judge": [one.name for one in listed],
         "result,\n% of cases": [one.result for one in listed],
@@ -65,7 +66,7 @@ def measured_table(entries: Iterable[Measured], *, title: str = "measured") -> T
         "ab-\nstained": [str(one.replay.abstained) for one in listed],
         "not\ngraded": [str(one.replay.not_graded) for one in listed],
         "right, % of\ndecided\nwith gold": [_right(one) for one in listed],
-        "consis-\ntency %\n(chance)": [_consistency(one) for one in listed],
+        f"consis-\ntency %{chance}": [_consistency(one) for one in listed],
         "ties": [str(one.replay.tie_decisions or "") for one in listed],
         "never\nasked": [str(one.never) if any(two.never for two in listed) else "" for one in listed],
     }
@@ -129,9 +130,9 @@ def _lines_of(label: str, rate: Rate) -> Iterator[str]:
     yield ends((rate.low, rate.high), 1, scale=100)
 
 
-def counted_verdicts(counts: Mapping[Verdict, int]) -> str:
-    """Return how often the commonest verdicts were decided, in lines."""
-    shown = [f"{safe_text(verdict_text(verdict), _LONGEST_LABEL)}: {count}" for verdict, count in counts.items()]
+def verdict_shares(counts: Mapping[Verdict, int], cases: int) -> str:
+    """Return how many of the cases were decided as each of the commonest verdicts, in lines."""
+    shown = [f"{safe_text(verdict_text(one), _LONGEST_LABEL)}: {share(count, cases)}" for one, count in counts.items()]
     return "\n".join(shown[:_MOST_VERDICTS]) + ("\n…" if len(shown) > _MOST_VERDICTS else "") or "-"
 
 

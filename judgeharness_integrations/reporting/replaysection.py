@@ -157,7 +157,7 @@ def _variance_table(pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]]) -
     ]
     columns = ("judge", "of", "cases\n%", "pertur-\nbations %", "repeti-\ntions %", "ICC(1)", "negative,\nset to 0")
     title = "variance of single samples: between cases, perturbations, repetitions"
-    return Table.of(title, columns, (_variance(*split) for split in splits), texts=2)
+    return Table.of(title, columns, (_variance(*split) for split in splits))
 
 
 def _repeated(rows: Sequence[VerdictRow]) -> bool:

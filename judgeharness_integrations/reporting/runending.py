@@ -14,10 +14,10 @@ from judgeharness_integrations.reporting.calibrationtext import uncalibrated
 from judgeharness_integrations.reporting.measured import (
     Measured,
     control_lines,
-    counted_verdicts,
     measured_table,
     named_after,
     stopping_sentences,
+    verdict_shares,
 )
 from judgeharness_integrations.reporting.sections import Block, Section, Strong
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
@@ -59,7 +59,7 @@ def _entry(entry: Mapping[str, Any], judge: Mapping[str, Any]) -> Measured:
     return Measured(
         name=named_after(entry["judge"], entry["criterion"]),
         replay=JudgeReplay.from_dict(entry),
-        result=counted_verdicts(verdicts),
+        result=verdict_shares(verdicts, entry["cases"]),
         never=judge["not_asked_cases"],
     )
 
@@ -95,9 +95,8 @@ def _about(judge: Mapping[str, Any]) -> Iterator[str]:
     yield from stopping_sentences(JudgeReplay.from_dict(entry) for entry in judge["criteria"])
     for entry in judge["criteria"]:
         if entry.get("controls"):
-            yield from (
-                f"{entry['criterion']}: {line}" for line in control_lines(Controls.from_dict(entry["controls"]))
-            )
+            lines = control_lines(Controls.from_dict(entry["controls"]))
+            yield from (_of(entry["criterion"], line) for line in lines)
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"
     for name, count in judge["skipped_perturbations"].items():
@@ -116,9 +115,14 @@ def _anchor(calibration: Mapping[str, Any]) -> Iterator[str]:
     for name, rates in calibration["criteria"].items():
         shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
         if shown:
-            yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
+            yield _of(name, f"{', '.join(shown)}, n={rates['n']}")
         if rates.get("untold"):
-            yield f"{name}: {rates['untold']}"
+            yield _of(name, rates["untold"])
+
+
+def _of(criterion: str, line: str) -> str:
+    """Return what is said of a criterion, with its name where it has one."""
+    return ": ".join(filter(None, (named_after("", criterion), line)))
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

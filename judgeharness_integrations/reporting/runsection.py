@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.boundary import UNCALIBRATED, CaseOutcome, case_outcome
+from judgeharness_integrations.analysis.boundary import EXPLORATORY, CaseOutcome, case_outcome
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
@@ -16,10 +16,10 @@ from judgeharness_integrations.reporting.calibrationtext import (
     anchor_text,
     calibrated_rates,
     calibration_section,
-    uncalibrated,
 )
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.limits import limits
 from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.measured import (
     Measured,
@@ -45,7 +45,7 @@ __all__ = ["markdown_report", "measured_entries", "report_fragment", "report_sec
 _MOST_JUDGES: Final = 4  # whose parts are not folded away
 _MOST_CASES: Final = 50  # of a kind
 _MOST_LABELS: Final = 20
-_MOST_SENTENCES: Final = 6  # about what was not measured of a judge
+_MOST_SENTENCES: Final = 10  # about what was not measured
 _KINDS: Final = {
     "failed": "Failed",
     "not_graded": "Not graded",
@@ -91,10 +91,7 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
     yield from _not_better(report)
     yield from _designs(report)
     yield from _cases_that_matter(report, every=every)
-    about = ((section.judge, line) for section in report.judges for line in _about(section, every=every))
-    lines = Bullets(tuple(f"{judge}: {line}" for judge, line in about))
-    crowded = len(report.judges) > _MOST_JUDGES
-    yield Section(title="every judge", blocks=(lines,), folded=True) if crowded else lines
+    yield from _judges(report)
     for section in report.judges:
         yield from (*_measure_tables(section), *_card(section))
     if report.annotators is not None:
@@ -102,6 +99,7 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
         yield Section(title="may the judges replace annotators?", blocks=blocks, folded=True)
     elif report.annotators_reason:
         yield f"not compared with annotators: {report.annotators_reason.rstrip('.')}"
+    yield from _not_measured(report, None if every else _MOST_SENTENCES)
 
 
 def measured_entries(section: JudgeSection) -> Iterator[Measured]:
@@ -236,7 +234,19 @@ def _measure_tables(section: JudgeSection) -> Iterator[Section]:
         yield Section(title=f"every measure of {name}{models}", blocks=(table,), folded=True)
 
 
-def _about(section: JudgeSection, *, every: bool) -> Iterator[str]:
+def _judges(report: RunReport) -> Iterator[Block]:
+    """Yield what is known of every judge, under its name where there are several."""
+    told = [(section.judge, Bullets(tuple(_about(section)))) for section in report.judges]
+    if len(told) == 1:
+        yield told[0][1]
+    elif len(told) > _MOST_JUDGES:
+        blocks = tuple(Section(title=judge, blocks=(lines,)) for judge, lines in told)
+        yield Section(title="every judge", blocks=blocks, folded=True)
+    else:
+        yield from (Section(title=judge, blocks=(lines,)) for judge, lines in told)
+
+
+def _about(section: JudgeSection) -> Iterator[str]:
     for name, summary in _named(section):
         about = name.removeprefix(section.judge).removeprefix(" · ")
         for line in _of_criterion(summary):
@@ -255,16 +265,15 @@ def _about(section: JudgeSection, *, every: bool) -> Iterator[str]:
         bill = _bill(section.calibration_usage, section.calibration_cost, section.cost_remarks)
         yield f"calibrating it, beside that: {bill}"
     yield from (f"warning: {warning}" for warning in section.every_warning)
-    yield from _not_measured(section, None if every else _MOST_SENTENCES)
 
 
-def _not_measured(section: JudgeSection, most: int | None) -> Iterator[str]:
-    listed = list(section.not_measured.items())
-    for sentence, cases in listed[:most]:
-        told = uncalibrated(section.criteria) if sentence == UNCALIBRATED else sentence
-        yield f"not measured: {told} ({cases:,} of {counted(section.cases, 'case')})"
-    if most is not None and len(listed) > most:
-        yield f"and {len(listed) - most} more sentences of this kind"
+def _not_measured(report: RunReport, most: int | None) -> Iterator[Section]:
+    """Yield what was not measured, but for what the sentence about the rule says."""
+    listed = [one.line for one in limits(report) if report.informal or one.sentence != EXPLORATORY]
+    left = 0 if most is None else max(0, len(listed) - most)
+    more = [f"and {counted(left, 'more sentence')} of this kind"] if left else []
+    if listed:
+        yield Section(title="not measured", blocks=(Bullets((*listed[:most], *more)),))
 
 
 def _of_criterion(summary: CriterionSummary) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["LONGEST_CELL", "Block", "Bullets", "Section", "Strong", "Table"]
+__all__ = ["LONGEST_CELL", "Block", "Bullets", "Section", "Strong", "Table", "on_one_line"]
 
 LONGEST_CELL: Final = 200  # characters of each line of a cell
 
@@ -22,6 +22,11 @@ class Bullets:
     """Sentences of equal weight."""
 
     lines: tuple[str, ...]
+
+
+def on_one_line(head: str) -> str:
+    """Return the head of a column without the breaks of a narrow table: `ab-` and `stained` are one word."""
+    return head.replace("-\n", "").replace("\n", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,7 @@ class Table:
     @property
     def heads(self) -> tuple[str, ...]:
         """The heads on one line each."""
-        return tuple(column.replace("-\n", "").replace("\n", " ") for column in self.columns)
+        return tuple(map(on_one_line, self.columns))
 
     def first(self, examples: int | None, rows: int | None = None) -> tuple[tuple[tuple[str, ...], ...], int]:
         """Return the rows to show of at most so many examples, or other rows, and how many are left out."""

@@ -85,8 +85,8 @@ def test_the_command_adds_expressions_and_replaces_limits(command: Command, conf
     ]
     points = command("run", path, "--point-estimates", "--fail-under", "accuracy>=1", "--no-require-calibration")
     assert points.code == 0
-    assert "gates, on point estimates" in points.out
-    assert "every gate passed" in points.out
+    assert "gates: every gate passed" in points.out
+    assert "on point estimates" in points.out
 
 
 def test_without_gates_there_are_none(command: Command, config: Any) -> None:
@@ -167,12 +167,12 @@ def test_a_run_appends_to_the_summary_of_a_github_step(
     assert command("run", path, "--no-step-summary").code == 0
     assert not summary.exists()
     assert command("run", path).code == 0
-    assert "Gates" not in summary.read_text()
+    assert "### gates" not in summary.read_text()
     assert command("run", path, "--fail-under", "accuracy>=0.9").code == 1
-    assert summary.read_text().count("## LLM judges") == 2
-    assert "Gates: ❌" in summary.read_text()
+    assert summary.read_text().count("## report of") == 2
+    assert "### gates: 1 of 1 gate checks did not pass" in summary.read_text()
     assert command("run", path, "--fail-under", "pass_rate>=0.9").code == 2
-    assert summary.read_text().count("## LLM judges") == 3
+    assert summary.read_text().count("## report of") == 3
 
 
 def test_a_run_whose_files_cannot_be_read_back_needs_them_for_gates_alone(

@@ -379,6 +379,7 @@ def test_a_terminal_is_asked_first(
     assert ran.code == code
     assert (folder / "out").exists() == answer
     assert command("run", configure("good"), "--out", folder / "yes", "--yes").code == 0
+    assert command("run", configure("good"), "--out", folder / "yes").code == 0  # nothing is left to be asked
     assert len(asked) == 1
 
 

@@ -48,6 +48,14 @@ def test_the_summary_for_people_says_what_was_not_graded(command: Command, confi
     assert "state: failed" in ran.out
 
 
+def test_what_was_decided_is_of_all_cases(command: Command, configure: Command, folder: Path) -> None:
+    ran = command("run", configure("good"), "--out", folder / "out")
+    counts = summary_of(folder)["judges"][0]["criteria"][0]["verdicts"]
+    assert [f"{one['verdict']}: {100 * one['count'] / 3:.1f} of 3" in ran.out for one in counts] == [True] * len(counts)
+    assert "verdict: " not in ran.out
+    assert "(chance)" not in ran.out  # a run at its end does not measure it
+
+
 def test_run_does_not_advise_what_it_cannot_do(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("score", harness=MAJORITY), "--out", folder / "out")
     assert ran.code == 2

@@ -340,7 +340,10 @@ def test_a_run_shows_each_judge_and_how_often_something_was_not_measured() -> No
     assert "PASS 0.0 of 1[0.0, 79.3] 100.0 0 0 0.0 of 1[0.0, 79.3] 100.0" in text
     assert "other · tone mean 7.500no intervalof 1" in text
     assert "cost 0.5000 by the prices given" in text
-    assert "judge: not measured: uncalibrated: how often this rule is right was not measured" in text
+    own = "judge: uncalibrated: how often this rule is right was not measured beyond these cases' own gold labels"
+    assert f"{own} (1 of 2 cases)" in text
+    assert "other: uncalibrated: how often this rule is right was not measured" in text
+    assert text.count("sensitivity to wording was not measured") == 1
     calibrated = read(run_report([pattern()], state="interrupted")).text
     assert "state: interrupted, 1 case" in calibrated
     assert "calibrated on human_labeled_set_v1" in calibrated
@@ -375,7 +378,7 @@ def test_notes_that_do_not_fit_are_counted() -> None:
     text = read(run_report([measured(sampled(["PASS"] * 4), skipped=skipped)])).text
     left_out = int(re.search(r"and (\d+) more sentences of this kind", text)[1])  # type: ignore[index]
     everything = len(run_report([measured(sampled(["PASS"] * 4), skipped=skipped)]).judges[0].not_measured)
-    assert left_out == everything - 6
+    assert left_out == everything - 10
     assert "more sentences" not in read(run_report([measured(sampled(["PASS"] * 4))])).text
 
 

@@ -155,11 +155,11 @@ def test_a_judge_is_shown_in_full() -> None:
         "every measure of gpt-4o (gpt-4o-2024-08-06)",
         "verdicts differ between none and format_change in ",
         "; between two samples of none in ",
-        "gpt-4o: calibrated on human_labeled_set_v1",
+        "- calibrated on human_labeled_set_v1",
         "precision",
         "cost 1.2840 by the prices given",
         "4 of 124 cases were never asked",
-        "not measured: ",
+        "### not measured",
         "may the judges replace annotators?",
     ):
         assert words in text
@@ -221,9 +221,9 @@ def test_several_designs_are_named_in_tables_and_parts() -> None:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({}, "judge: not measured: uncalibrated"),
-        ({"calibration": calibration(), "calibration_state": EXPIRED}, "judge: uncalibrated: the calibration on human"),
-        ({"calibration": calibration(), "calibration_state": VALID}, "judge: calibrated on human_labeled_set_v1"),
+        ({}, "- uncalibrated: how often this rule is right was not measured"),
+        ({"calibration": calibration(), "calibration_state": EXPIRED}, "- uncalibrated: the calibration on human"),
+        ({"calibration": calibration(), "calibration_state": VALID}, "- calibrated on human_labeled_set_v1"),
         ({"calibration": calibration(criteria={}), "calibration_state": VALID}, "holds no labels of verdict"),
         (
             {"calibration": calibration(source="model:o3"), "calibration_state": VALID},

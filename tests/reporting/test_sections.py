@@ -13,6 +13,7 @@ from rich.console import Console
 from support.comparisons import documented_comparisons
 from support.gated import passes
 from support.live_markdown import HOSTILE_TEXTS, live_parts
+from support.measured import measured
 from support.report_scenes import all_failed, hostile, informal, pairs, scored, several_criteria, typical
 from support.rows import both_orders, sampled
 
@@ -22,6 +23,7 @@ from judgeharness_integrations.analysis.agreement.kappatable import agreement_ta
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.replay.replaying import replay
+from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.reporting.agreement import agreement_section
 from judgeharness_integrations.reporting.annotators import alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section
@@ -31,7 +33,7 @@ from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.replaysection import replay_section
 from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
-from judgeharness_integrations.reporting.terminal import show_section
+from judgeharness_integrations.reporting.terminal import say, show_section
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
 
@@ -157,6 +159,15 @@ def test_a_sentence_is_broken_under_its_bullet_at_a_terminal_alone(capsys: pytes
     assert "- " + " ".join(["word"] * 30) in capsys.readouterr().out
 
 
+def test_what_is_said_at_a_terminal_keeps_its_indentation(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    say(screen, "    " + "word " * 12)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines == ["    word word word word word word word", "    word word word word word"]
+    say(Console(width=40), "    " + " ".join(["word"] * 12))
+    assert capsys.readouterr().out == "    " + " ".join(["word"] * 12) + "\n"
+
+
 def test_markdown_nests_headings_folds_and_cuts_examples() -> None:
     text = section_markdown(sample())
     assert text.startswith("## a report\n")
@@ -201,3 +212,76 @@ def test_a_page_of_sections_needs_no_file(tmp_path: Path) -> None:
     shown = section_html(sample())
     (tmp_path / "page.html").write_text(shown)
     assert not re.search(r"(src|href)=|url\(|@import", shown)
+
+
+NAMES = ("openai/gpt-4o-mini · tone", "mistral-large\nof last week")
+
+
+def table_of(width: int, *names: str) -> list[str]:
+    screen = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False)
+    rows = [(name, "90.2 of 51\n[79.0, 95.7]", str(9 + place)) for place, name in enumerate(names)]
+    table = Table.of("", ("judge", "right,\n% of cases", "ab-\nstained"), rows)
+    show_section(Section(title="report", blocks=(table,)), screen)
+    return screen.file.getvalue().splitlines()[1:]  # type: ignore[attr-defined,no-any-return]
+
+
+def test_names_that_fit_stand_beside_their_numbers() -> None:
+    assert table_of(60, *NAMES)[3:5] == [
+        "openai/gpt-4o-mini · tone    90.2 of 51        9",
+        "                           [79.0, 95.7]         ",
+    ]
+
+
+def test_names_are_folded_where_their_parts_meet() -> None:
+    lines = table_of(42, *NAMES)
+    assert lines[3:] == [
+        "openai/gpt-4o-mini    90.2 of 51        9",
+        "· tone              [79.0, 95.7]         ",
+        "mistral-large         90.2 of 51       10",
+        "of last week        [79.0, 95.7]         ",
+    ]
+
+
+def test_names_that_cannot_be_folded_stand_above_their_numbers() -> None:
+    lines = table_of(32, "openai/gpt-4o-mini-2024-07-18 · faithfulness", "x" * 40, "short")
+    assert lines[0].endswith("right,      ab-")
+    assert lines[3:] == [
+        "openai/gpt-4o-mini-2024-07-18",
+        "· faithfulness",
+        "         90.2 of 51        9",
+        "       [79.0, 95.7]         ",
+        "x" * 32,
+        "x" * 8,
+        "         90.2 of 51       10",
+        "       [79.0, 95.7]         ",
+        "short",
+        "         90.2 of 51       11",
+        "       [79.0, 95.7]         ",
+    ]
+
+
+def test_numbers_too_wide_for_the_terminal_stand_below_one_another_and_none_is_cut() -> None:
+    assert table_of(26, *NAMES) == [
+        "openai/gpt-4o-mini · tone",
+        "  right, % of cases: 90.2 ",
+        "of 51 [79.0, 95.7]",
+        "  abstained: 9",
+        "mistral-large",
+        "of last week",
+        "  right, % of cases: 90.2 ",
+        "of 51 [79.0, 95.7]",
+        "  abstained: 10",
+    ]
+
+
+def test_what_was_not_measured_of_every_judge_is_said_once() -> None:
+    judges = [
+        report_section(run_report([measured(sampled(["PASS"] * 2, judge=judge), judge=judge) for judge in judges]))
+        for judges in (["one"], ["one", "two"], [f"judge {n}" for n in range(5)])
+    ]
+    for section in judges:
+        last = section.blocks[-1]
+        assert isinstance(last, Section)
+        assert (last.title, last.folded) == ("not measured", False)
+        assert text_of(section).count("sensitivity to wording was not measured") == 1
+        assert not any(line.startswith("- one: ") for line in text_of(section).splitlines())

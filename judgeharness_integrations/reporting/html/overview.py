@@ -9,11 +9,11 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.reporting.html.charts import Whisker, grouped, interval_text, percent, whisker
+from judgeharness_integrations.reporting.html.charts import Whisker, interval_text, percent, whisker
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
-__all__ = ["Headline", "Limit", "Measure", "column_names", "headlines", "informal_of", "limits"]
+__all__ = ["Headline", "Measure", "column_names", "headlines", "informal_of"]
 
 
 _NAMES = {"PASS": "Rate of PASS", "A": "Rate of A"}
@@ -153,30 +153,3 @@ def _right(summary: CriterionSummary) -> Measure:
     if summary.accuracy is None:
         return Measure(name=name, value=None, note="no decided case has a gold label")
     return _share(name, summary.accuracy, "{} decided cases with gold")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """One sentence, of whom it holds, and of how many of their results."""
-
-    sentence: str
-    judges: tuple[str, ...]
-    cases: str
-
-
-def limits(report: RunReport) -> list[Limit]:
-    """Return the boundary, what holds most often first; `judges` is empty where it holds for all of them."""
-    found: dict[str, dict[str, int]] = {}
-    for section in report.judges:
-        for sentence, count in section.not_measured.items():
-            found.setdefault(sentence, {})[section.judge] = count
-    sizes = {section.judge: section.cases for section in report.judges}
-    ordered = sorted(found.items(), key=lambda pair: -sum(pair[1].values()))
-    return [
-        Limit(
-            sentence=sentence,
-            judges=() if len(counts) == len(sizes) else tuple(counts),
-            cases=f"{grouped(sum(counts.values()))} of {grouped(sum(sizes[name] for name in counts))}",
-        )
-        for sentence, counts in ordered
-    ]

@@ -23,7 +23,8 @@ from judgeharness_integrations.reporting.html.calibrationcards import annotators
 from judgeharness_integrations.reporting.html.caserows import CaseTable, case_details, case_table, texts_of
 from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent
 from judgeharness_integrations.reporting.html.judgecards import judge_card
-from judgeharness_integrations.reporting.html.overview import column_names, headlines, limits
+from judgeharness_integrations.reporting.html.overview import column_names, headlines
+from judgeharness_integrations.reporting.limits import limits
 from judgeharness_integrations.verdictlog.plain import counted, time_text
 
 if TYPE_CHECKING:
