@@ -106,6 +106,7 @@ def untils(
             cases,
             gates,
             judge=judge.name,
+            judges=len(judges),
             seed=seed,
             answered={rows[0].case_id for rows in log.case_groups(run=run, judge=judge.name)},
         )

@@ -72,6 +72,7 @@ class Until(OneByOne):
         cases: a list of them, or a `CaseFile`; anything else has an order nobody knows.
         gates: what to settle, as texts or `Gates`, whose `about` and `scale` hold.
         judge: the judge's name, for gates that are narrowed to one and for the report.
+        judges: how many are asked about the same labels: gates on accuracy hold for all of them together.
         seed: of the order; drawn when None, for whoever knows it can name cases so that good ones come first.
         in_random_order: cases of an iterator come in random order already, so that they stand for a population.
         answered: cases that have answers already, which are handed out as well once the gates are settled.
@@ -88,13 +89,14 @@ class Until(OneByOne):
         gates: Gates | Sequence[str],
         *,
         judge: str = "",
+        judges: int = 1,
         seed: int | None = None,
         in_random_order: bool = False,
         answered: Collection[str] = (),
     ) -> None:
         """Bring the cases in order; nothing is asked."""
         self.gates = gates if isinstance(gates, Gates) else Gates(fail_under=tuple(gates), sequential=True)
-        self.judge, self.seed = judge, drawn_seed() if seed is None else seed
+        self.judge, self._judges, self.seed = judge, judges, drawn_seed() if seed is None else seed
         self._answered = frozenset(answered)
         self.opened: set[str] = set()
         self._in_order = 0
@@ -212,7 +214,10 @@ class Until(OneByOne):
             if one.closed is None:
                 self._extend(one, unit)
                 evidence, scale = self._evidence(one), self._scale(one)
-                if evidence.counts and weigh(one.gate.expression, evidence, scale=scale).outcome != "unsettled":
+                if not evidence.counts:
+                    continue
+                found = weigh(one.gate.expression, evidence, scale=scale, judges=self._judges)
+                if found.outcome != "unsettled":
                     one.closed, one.units = evidence, self._looked
 
     def _track(self, gate: Gate, criterion: str) -> None:
@@ -271,6 +276,7 @@ class Until(OneByOne):
             evidence=one.closed or self._evidence(one),
             scale=self._scale(one),
             case_ids=frozenset(case_id for unit in units for case_id in unit),
+            judges=self._judges,
         )
 
     def _checked(self, one: _Tracked) -> GateCheck:

@@ -355,7 +355,7 @@ def test_the_luckiest_of_forty_coins_passes_no_gate_on_accuracy(
     (good,) = command(reader, log, *gate, "--judge", "good").json["gates"]["checks"]
     assert good["status"] == "passed"
     sequential = command(reader, log, *gate, "--judge", "good", "--sequential").json["gates"]["checks"][0]["reason"]
-    assert "one of 41 judges on these labels, each weighed at a level of its own" in sequential
+    assert "one of 41 judges on these labels: the level holds for all of them together" in sequential
 
 
 def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[Path, str]) -> None:

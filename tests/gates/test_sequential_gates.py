@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from support.gated import REPEATED, case, labelled, passes, scores
 from support.measured import measured
@@ -14,9 +15,10 @@ from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates import Gate, GateCheck, GateReport, Gates, check_gates
+from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, METRIC_MEASURES
 from judgeharness_integrations.analysis.gates.report import AskingOrder
-from judgeharness_integrations.analysis.gates.sequential import shuffled
+from judgeharness_integrations.analysis.gates.sequential import Evidence, shuffled, weigh
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.reporting.runsection import markdown_report
 
@@ -318,3 +320,31 @@ def test_the_order_knows_names_alone() -> None:
     fewer = [names[:20][place] for place in shuffled(names[:20], seed=3)]
     assert fewer == [name for name in order if name in names[:20]]
     assert order != [names[place] for place in shuffled(names, seed=4)]
+
+
+def test_of_several_judges_each_needs_as_many_times_the_evidence() -> None:
+    gate, other = parse_expression("accuracy>0.5"), parse_expression("pass_rate>0.5")
+    evidence = next(
+        found
+        for n in range(5, 100)
+        for found in [Evidence.of([1.0] * n, list(range(n)), size=None)]
+        if weigh(gate, found).outcome == "passed"
+    )
+    alone, three = weigh(gate, evidence), weigh(gate, evidence, judges=3)
+    assert (alone.needed, three.needed, three.outcome) == (40, 120, "unsettled")
+    assert alone.odds == three.odds
+    assert "and 120 to 1 is needed" in three.sentence()
+    assert weigh(other, evidence, judges=3).outcome == "passed"  # of no label
+
+
+@pytest.mark.slow
+def test_the_best_of_many_coins_passes_at_the_level_of_one() -> None:
+    generator, gate = np.random.default_rng(4), parse_expression("accuracy>0.5")
+    passed = {1: 0, 20: 0}
+    for _ in range(200):
+        drawn = generator.integers(0, 2, (20, 60)).astype(float).tolist()
+        found = [Evidence.of(coin, list(range(60)), size=None) for coin in drawn]
+        for judges in passed:
+            passed[judges] += any(weigh(gate, one, judges=judges).outcome == "passed" for one in found)
+    assert passed[20] <= 11  # of 200 at 2.5 %
+    assert passed[1] > passed[20]

@@ -128,24 +128,40 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Weighed:
-    """What the evidence says about a bar: `p` is 1 / evidence for it, at most 1, and holds however often one looks."""
+    """What the evidence says about a bar: `p` is 1 / evidence for it, at most 1, and holds however often one looks.
+
+    `needed` are the odds that settle it: of one of several judges as many times as much as of one alone.
+    """
 
     outcome: Outcome
     p: float
     odds: float
+    needed: float = _NEEDED
 
     def sentence(self) -> str:
         """Return what was found, in words."""
         if self.outcome == "unsettled":
-            return f"not settled: the evidence is {self.odds:.3g} to 1, and {_NEEDED:g} to 1 is needed"
+            return f"not settled: the evidence is {self.odds:.3g} to 1, and {self.needed:g} to 1 is needed"
         if math.isinf(self.odds):
             return f"settled {'for' if self.outcome == 'passed' else 'against'} it: the cases left cannot change it"
         direction = "for" if self.outcome == "passed" else "against"
-        return f"settled {direction} it: the evidence is {self.odds:.3g} to 1, and {_NEEDED:g} to 1 is needed"
+        return f"settled {direction} it: the evidence is {self.odds:.3g} to 1, and {self.needed:g} to 1 is needed"
 
 
-def weigh(expression: Expression, evidence: Evidence, *, scale: tuple[float, float] | None = None) -> Weighed:
-    """Return whether the evidence settles a bar; `scale` are the ends of scores, which are 0 and 1 in `evidence`."""
+def weigh(
+    expression: Expression, evidence: Evidence, *, scale: tuple[float, float] | None = None, judges: int = 1
+) -> Weighed:
+    """Return whether the evidence settles a bar.
+
+    Args:
+        expression: the metric and its bar.
+        evidence: the cases looked at.
+        scale: the ends of scores, which are 0 and 1 in `evidence`.
+        judges: how many are gated on the same labels: that any of them passes at the bar is then no likelier than of
+            one alone (Bonferroni's bound on e-values).
+
+    """
+    needed = _NEEDED * (judges if expression.metric == "accuracy" else 1)
     bar, high = expression.bar, expression.wants_high
     if scale is not None:
         bar = (bar - scale[0]) / (scale[1] - scale[0])
@@ -154,9 +170,10 @@ def weigh(expression: Expression, evidence: Evidence, *, scale: tuple[float, flo
     contra = _odds(evidence.log_e(bar, above=not high, strict=not strict))
     excluded = math.isinf(contra)  # the cases left cannot bring it about, whatever it looked like before
     p = min(1.0, 1 / pro) if pro and not excluded else 1.0
-    if pro >= _NEEDED and not excluded:
-        return Weighed(outcome="passed", p=p, odds=pro)
-    return Weighed(outcome="failed" if contra >= _NEEDED else "unsettled", p=p, odds=max(pro, contra))
+    if pro >= needed and not excluded:
+        return Weighed(outcome="passed", p=p, odds=pro, needed=needed)
+    outcome: Outcome = "failed" if contra >= needed else "unsettled"
+    return Weighed(outcome=outcome, p=p, odds=max(pro, contra), needed=needed)
 
 
 def _odds(log_e: float) -> float:
@@ -296,7 +313,7 @@ def within(cases: CriterionCases, case_ids: frozenset[str]) -> CriterionCases | 
 class Looked:
     """What a sequential gate looks at; without `evidence` the reason why there is none is `missing`.
 
-    `case_ids` are the cases behind it, and `note` is for readers.
+    `case_ids` are the cases behind it, and `note` is for readers. `judges`: how many are gated on the same labels.
     """
 
     evidence: Evidence | None = None
@@ -305,6 +322,7 @@ class Looked:
     of: str = "cases"
     case_ids: frozenset[str] = frozenset()
     note: str = ""
+    judges: int = 1
 
 
 def looked_at(
@@ -342,11 +360,11 @@ def looked_at(
     noted = None if part is None else measure(expression, replace(part, judges=1))
     notes = ["" if noted is None else noted.note, found.note]
     if expression.metric == "accuracy" and cases.judges > 1:
-        notes.append(f"one of {cases.judges} judges on these labels, each weighed at a level of its own")
+        notes.append(f"one of {cases.judges} judges on these labels: the level holds for all of them together")
     if measured.controls:  # of all cases, as everywhere else: of a part of them they may say the contrary
         of_all = "" if part is cases else "all cases asked: "
         notes.append(f"{of_all}{measured.controls} by an interval over a fixed number of cases")
-    return replace(found, of=measured.of, note="; ".join(filter(None, notes)))
+    return replace(found, of=measured.of, note="; ".join(filter(None, notes)), judges=max(found.judges, cases.judges))
 
 
 def _evidence(
@@ -385,7 +403,7 @@ def judged_sequentially(
     if evidence is None or not evidence.counts:
         reason = f"{expression.name} was not measured: {looked.missing or 'no case counts'}"
         return GateCheck(**facts, status="not_measured", value=None, low=None, high=None, n=0, reason=reason)
-    found = weigh(expression, evidence, scale=looked.scale)
+    found = weigh(expression, evidence, scale=looked.scale, judges=looked.judges)
     value, low, high = (_scaled(one, looked.scale) for one in (evidence.value, *evidence.interval()))
     bar, n = expression.bar, int(evidence.weights.sum())
     sentence = (
