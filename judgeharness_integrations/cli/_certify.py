@@ -30,7 +30,7 @@ from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import stop_notes
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.labelling.candidates import study_of
+from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["certify_log"]

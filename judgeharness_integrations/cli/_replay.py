@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, copied_cases
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
@@ -21,7 +22,6 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.anchoring import replay_anchor, replay_state
-from judgeharness_integrations.analysis.replay.deciding import case_decisions
 from judgeharness_integrations.analysis.runs.folder import (
     Calibrations,
     calibrations_of_run,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, Withheld, decided_case
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
@@ -21,7 +22,6 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.certifying.measuring import counted_samples, sureness
 from judgeharness_integrations.analysis.certifying.wording import promise_text
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, Withheld, decided_case
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow

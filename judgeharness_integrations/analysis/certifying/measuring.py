@@ -11,6 +11,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import (
+    CaseDecision,
+    case_consistency,
+    case_decisions,
+    scores_of,
+)
 from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
 from judgeharness_integrations.analysis.aggregation.grouping import (
     CLUSTER,
@@ -39,7 +45,6 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     votes_needed,
 )
 from judgeharness_integrations.analysis.design import design_of_rows
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency, case_decisions, scores_of
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
 

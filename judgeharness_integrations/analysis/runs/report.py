@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered, renderer
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -16,13 +16,9 @@ from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.plain import counted
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
-else:
-    AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
-
 __all__ = [
     "NOT_DRAWN",
+    "AnnotatorTests",
     "JudgeSection",
     "OnAbstain",
     "ReportState",
@@ -108,6 +104,14 @@ class JudgeSection:
         return state is not None and state.valid and report is not None and report.calibrated
 
 
+class AnnotatorTests(Protocol):
+    """What was found of judges beside annotators, as `analysis.agreement` finds it: its renderers are registered."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunReport(Rendered):
     """A run, a log or the results of a session: `results` has one entry a judge and case, in order of appearance.
@@ -128,7 +132,7 @@ class RunReport(Rendered):
     state: ReportState = "complete"
     created_at: str | None = None
     case_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    annotators: AltTestReport | None = None
+    annotators: AnnotatorTests | None = None
     annotators_reason: str | None = None
     gates: GateReport | None = None
     arguments: tuple[str, ...] = ()
