@@ -387,8 +387,8 @@ def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
     from judgeharness_integrations.judging.config import build_cases, load_config  # noqa: PLC0415
-    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.judging.harness import preset  # noqa: PLC0415
+    from judgeharness_integrations.judging.importing import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.judging.plan import Plan  # noqa: PLC0415
     from judgeharness_integrations.judging.prices import prices_of  # noqa: PLC0415
 

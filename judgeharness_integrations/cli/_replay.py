@@ -55,7 +55,7 @@ def rule_of(spec: str) -> Rule:
     """Return the rule of a name or of `module:function`, modules in the working directory included."""
     if ":" not in spec:
         return named_rule(spec)
-    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415 - few rules are imported
+    from judgeharness_integrations.judging.importing import imported_rule  # noqa: PLC0415 - few rules are imported
 
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
 
