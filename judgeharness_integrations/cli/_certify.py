@@ -14,7 +14,8 @@ from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, wit
 from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
-from judgeharness_integrations.analysis.certifying.measuring import SCORES, Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.sureness import SCORES
 from judgeharness_integrations.analysis.certifying.wording import certificate_text
 from judgeharness_integrations.cli._calibrate_log import (
     ConfiguredLog,

@@ -17,8 +17,8 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.analysis.certifying.transport import certificate_on_run
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.anchoring import replay_anchor, replay_state

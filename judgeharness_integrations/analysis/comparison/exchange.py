@@ -15,7 +15,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.analysis.certifying.applying import withheld
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.certifying.measuring import COLUMN
+from judgeharness_integrations.analysis.certifying.sureness import COLUMN
 from judgeharness_integrations.analysis.comparison.pairing import Pair, State
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import columns_together

@@ -8,8 +8,8 @@ from dataclasses import replace
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+from judgeharness_integrations.analysis.certifying.transport import certificate_on_run
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.summarising import design_key
