@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tokenize
 import tomllib
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,11 +34,16 @@ def _applications() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def dependent() -> set[str]:
-    """Return the applications and whatever imports one of them, at once, lazily, or by way of others."""
+def graph() -> Any:
+    """Return which module imports which, at once or lazily."""
     grimp = pytest.importorskip("grimp")  # comes with import-linter, which the default tests do without
     adapters = (f"judgeharness_{name}" for name in ADAPTERS)
-    graph = grimp.build_graph(CORE, *adapters, exclude_type_checking_imports=True, cache_dir=None)
+    return grimp.build_graph(CORE, *adapters, exclude_type_checking_imports=True, cache_dir=None)
+
+
+@pytest.fixture(scope="module")
+def dependent(graph: Any) -> set[str]:
+    """Return the applications and whatever imports one of them, itself or by way of others."""
     applications = _applications()
     assert set(applications) <= graph.modules
     inside = {module for name in applications for module in (name, *graph.find_descendants(name))}
@@ -78,6 +88,66 @@ def _python(copy: Path, *arguments: str, cwd: Path | None = None) -> str:
 
 def _command(copy: Path, cwd: Path, *arguments: str) -> str:
     return _python(copy, "-c", f"from {CORE}.cli import main; raise SystemExit(main())", *arguments, cwd=cwd)
+
+
+def _core(graph: Any) -> set[Path]:
+    """Return the files of what one evaluation needs; packages are imported with their modules."""
+    files: set[Path] = set()
+    left, seen = [f"{CORE}.judging.harness", f"{CORE}.judging.chatmodels"], set()
+    while left:
+        module = left.pop()
+        if module in seen or not module:
+            continue
+        seen.add(module)
+        left += [*graph.find_modules_directly_imported_by(module), module.rpartition(".")[0]]
+        place = ROOT / module.replace(".", "/")
+        files.add(place / "__init__.py" if place.is_dir() else place.with_suffix(".py"))
+    return files
+
+
+def _parts() -> list[tuple[set[Path], int, int]]:
+    """Return the parts of the core as CONTRIBUTING lists them: its files, how many it may have, and lines of code."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    parts = []
+    for row in re.findall(r"(?m)^\| \d+ \|.*\|$", page):
+        *_, named, files, lines = row.strip("| ").split(" | ")
+        places = {place for pattern in re.findall("`([^`]+)`", named) for place in _places(pattern)}
+        parts.append((places, int(files), int(lines.replace(",", ""))))
+    return parts
+
+
+def _places(pattern: str) -> set[Path]:
+    if pattern.endswith("/"):
+        return set((ROOT / CORE / pattern).rglob("*.py"))
+    names = [text.split(",") for text in re.split(r"[{}]", pattern)]
+    return {ROOT / CORE / "".join(chosen) for chosen in product(*names)}
+
+
+def _code_lines(path: Path) -> int:
+    """Count lines with code: no docstrings, comments and blank lines."""
+    dull = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    with path.open(encoding="utf-8") as file:
+        tokens = [one for one in tokenize.generate_tokens(file.readline) if one.type not in dull]
+    lines = {line for one in tokens for line in range(one.start[0], one.end[0] + 1)}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(
+            node
+        ):
+            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
+def test_the_core_is_no_larger_than_its_reading_list_says(graph: Any) -> None:
+    core, parts = _core(graph), _parts()
+    assert core - set().union(*(places for places, _, _ in parts)) == set()
+    found = [(len(places & core), sum(map(_code_lines, places & core))) for places, _, _ in parts]
+    over = [
+        (have, (files, lines))
+        for have, (_, files, lines) in zip(found, parts, strict=True)
+        if have[0] > files or have[1] > lines
+    ]
+    assert over == []
+    assert min(have[0] for have in found) > 0
 
 
 def test_only_commands_and_renderers_of_applications_depend_on_them(dependent: set[str]) -> None:
