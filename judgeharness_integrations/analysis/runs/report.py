@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered, renderer
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -16,9 +16,19 @@ from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.plain import counted
 
+if TYPE_CHECKING:
+
+    class AnnotatorTests(Protocol):
+        """What was found of judges beside annotators, as `analysis.agreement` finds it."""
+
+        def to_dict(self) -> dict[str, Any]:
+            """Return it as JSON-able data."""
+            ...
+else:
+    AnnotatorTests = Any  # pydantic has no schema of a protocol; whoever evaluates type hints sees Any
+
 __all__ = [
     "NOT_DRAWN",
-    "AnnotatorTests",
     "JudgeSection",
     "OnAbstain",
     "ReportState",
@@ -102,14 +112,6 @@ class JudgeSection:
         """Whether a calibration on people's or executed labels holds for what was measured."""
         state, report = self.calibration_state, self.calibration
         return state is not None and state.valid and report is not None and report.calibrated
-
-
-class AnnotatorTests(Protocol):
-    """What was found of judges beside annotators, as `analysis.agreement` finds it: its renderers are registered."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
