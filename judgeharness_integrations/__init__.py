@@ -64,7 +64,12 @@ _FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments.results"
 register_renderers(
     {
         "AgreementTable": {"frame": f"{_FRAMES}:agreement_frame", "fragment": "reporting.agreement:agreement_fragment"},
-        "AltTestReport": {"frame": f"{_FRAMES}:alttest_frame", "fragment": "reporting.annotators:alttest_fragment"},
+        "AltTestReport": {
+            "card": "reporting.html.annotatorcards:annotators_card",
+            "frame": f"{_FRAMES}:alttest_frame",
+            "fragment": "reporting.annotators:alttest_fragment",
+            "section": "reporting.annotators:alt_test_section",
+        },
         "CalibrationReport": {
             "frame": f"{_FRAMES}:calibration_frame",
             "fragment": "reporting.calibrationtext:calibration_fragment",
@@ -85,6 +90,7 @@ register_renderers(
         "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": "reporting.ranking:rank_fragment"},
         "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": "reporting.replaysection:replay_fragment"},
         "RunReport": {
+            "annotated": "analysis.agreement.annotating:annotated_by_file",
             "csv": "reporting.rundocument:case_table",
             "frame": f"{_FRAMES}:report_frame",
             "fragment": "reporting.runsection:report_fragment",

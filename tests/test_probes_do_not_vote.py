@@ -23,10 +23,10 @@ from judgeharness_integrations.analysis.replay import replay, replay_cases
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.joining import joined
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import Perturbation, position_swap
 from judgeharness_integrations.judging.running import fingerprint_parts
-from judgeharness_integrations.labelling.joining import joined
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, probe_name, voting
 

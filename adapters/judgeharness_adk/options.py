@@ -19,11 +19,11 @@ from judgeharness_adk.registrations import DEFAULT_SIDECAR, Registered
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.judging.adapters import JudgeSpec, installed_version
-from judgeharness_integrations.judging.config.building import import_object
 from judgeharness_integrations.judging.config.schema import first_problem
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.observing import Observer
 from judgeharness_integrations.judging.harness import preset
+from judgeharness_integrations.judging.importing import import_object
 from judgeharness_integrations.judging.perturbations import Rewriter, perturbation
 
 __all__ = [

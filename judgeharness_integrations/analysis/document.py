@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -15,9 +16,18 @@ from judgeharness_integrations.analysis.result import CriterionResult, Distribut
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
-__all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "calibration_record", "result_document", "row_record"]
+__all__ = [
+    "EVIDENCE_TEXTS",
+    "RECORDED_SCHEMA",
+    "RESULT_SCHEMA",
+    "calibration_record",
+    "recorded_line",
+    "result_document",
+    "row_record",
+]
 
 RESULT_SCHEMA = "judgeharness.result/1"
+RECORDED_SCHEMA = "judgeharness.recorded/1"
 EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")
 _texts = attrgetter(*EVIDENCE_TEXTS)
 
@@ -65,6 +75,13 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
             document["certificate_report"] = calibration_record(result.certificate)
         document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]
     return document
+
+
+def recorded_line(result: HarnessResult, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a result with its rows, the texts that were judged, and the test that asked, as JSON keeps them."""
+    document = result_document(result, rows=True)
+    test = {"test": document.pop("test")} if "test" in document else {}
+    return {"schema": RECORDED_SCHEMA, "result": document, "case": dict(texts), **test}
 
 
 def _design(design: Design) -> dict[str, Any]:

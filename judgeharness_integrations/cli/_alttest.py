@@ -85,7 +85,7 @@ def run_alt_test(request: AltTestRequest) -> None:
         panel_description=request.panel_description,
     )
     if request.plot is not None:
-        from judgeharness_integrations.reporting.figures import draw_alt_test  # noqa: PLC0415 - brings matplotlib
+        from judgeharness_integrations.reporting.agreementfigures import draw_alt_test  # noqa: PLC0415 - brings matplotlib
 
         draw_alt_test(report, request.plot)
     if request.as_json:

@@ -9,20 +9,19 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
 from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import check_file
-from judgeharness_integrations.cli._plan import Asking, money_notes
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
+from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import Span, default_observers
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.prices import prices_of
-from judgeharness_integrations.labelling.candidates import asked_candidate, study_of
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns

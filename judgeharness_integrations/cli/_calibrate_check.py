@@ -32,13 +32,12 @@ from judgeharness_integrations.analysis.calibration.history import (
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
 from judgeharness_integrations.cli._calibrate_log import Folding, items_of, rows_of_one
 from judgeharness_integrations.cli._calibration_output import Request
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import check_file, print_json
-from judgeharness_integrations.cli._plan import Asking, money_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK

@@ -43,10 +43,10 @@ from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.judging.calibrating import declared_scale
+from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.joining import joined, read_gold
 from judgeharness_integrations.judging.labelset import CalibrationSet
-from judgeharness_integrations.labelling.candidates import study_of
-from judgeharness_integrations.labelling.joining import joined, read_gold
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
@@ -74,10 +74,10 @@ class ConfiguredLog:
     def __init__(self, path: Path, rows: Sequence[VerdictRow]) -> None:
         from judgeharness_integrations.cli._asking import judge_model  # noqa: PLC0415 - few give a configuration
         from judgeharness_integrations.cli._calibrate import place_of  # noqa: PLC0415
+        from judgeharness_integrations.judging.candidates import asked_candidate  # noqa: PLC0415
         from judgeharness_integrations.judging.config import build_harness_options, build_judge, load_config  # noqa: PLC0415
         from judgeharness_integrations.judging.harness import JudgeHarness  # noqa: PLC0415
         from judgeharness_integrations.judging.running import fingerprint_parts  # noqa: PLC0415
-        from judgeharness_integrations.labelling.candidates import asked_candidate  # noqa: PLC0415
 
         config = load_config(path)
         place = place_of(config, rows[0].judge)

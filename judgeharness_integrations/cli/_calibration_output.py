@@ -12,8 +12,8 @@ from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
 from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.judging.candidates import CandidateOptions
 from judgeharness_integrations.judging.labelset import unsaid_source
-from judgeharness_integrations.labelling.candidates import CandidateOptions
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
 from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.reporting.terminal import console, say, show_section

@@ -14,7 +14,8 @@ from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, wit
 from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
-from judgeharness_integrations.analysis.certifying.measuring import SCORES, Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.sureness import SCORES
 from judgeharness_integrations.analysis.certifying.wording import certificate_text
 from judgeharness_integrations.cli._calibrate_log import (
     ConfiguredLog,
@@ -31,7 +32,7 @@ from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import stop_notes
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.labelling.candidates import study_of
+from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["certify_log"]

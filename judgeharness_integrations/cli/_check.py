@@ -17,11 +17,10 @@ from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDow
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.checking import CheckReport, check_rows
 from judgeharness_integrations.analysis.replay import rows_about
-from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
+from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, money_notes, print_plans, usage_before
 from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck, check_parts
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import append_summary, check_folder, print_json, summary_file
-from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._run_place import RunPlace, Spending
 from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable, undisturbed

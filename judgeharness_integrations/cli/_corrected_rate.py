@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import scores_of
 from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration import (
@@ -27,7 +28,6 @@ from judgeharness_integrations.analysis.calibration.items import read_labels
 from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
-from judgeharness_integrations.analysis.replay.deciding import scores_of
 from judgeharness_integrations.analysis.runs.folder import rule_fixed_of_run
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY
 from judgeharness_integrations.cli._failures import without_replay_advice
@@ -35,7 +35,7 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
-from judgeharness_integrations.labelling.joining import joined, read_gold
+from judgeharness_integrations.judging.joining import joined, read_gold
 from judgeharness_integrations.reporting.terminal import console, safe, say, table
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.plain import safe_text

@@ -63,6 +63,6 @@ def _chosen(panel: Panel, request: KappaRequest) -> tuple[tuple[str, ...], tuple
 
 
 def _draw(table: AgreementTable, folder: Path) -> list[Path]:
-    from judgeharness_integrations.reporting.figures import draw_kappa  # noqa: PLC0415 - matplotlib, for plots alone
+    from judgeharness_integrations.reporting.agreementfigures import draw_kappa  # noqa: PLC0415 - matplotlib, for plots alone
 
     return draw_kappa(table, folder)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TypeVar
 
 from judgeharness_integrations._errors import UnknownNameError
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.correctness import Failures
-    from judgeharness_integrations.analysis.ranking.curation import CutTies
-
-__all__ = ["cut_ties_named", "failures_named", "names_in", "one_of"]
+__all__ = ["names_in", "one_of"]
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -27,22 +23,6 @@ def one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
         if candidate == name:
             return candidate
     raise UnknownNameError(kind, name, known)
-
-
-def failures_named(name: str) -> Failures:
-    """Return the policy for failed answers of a name, as `one_of` does."""
-    from judgeharness_integrations.analysis.ranking.correctness import Failures  # noqa: PLC0415 - few options are it
-
-    known: tuple[Failures, ...] = get_args(Failures)
-    return one_of("failures policy", name, known)
-
-
-def cut_ties_named(name: str) -> CutTies:
-    """Return the policy for pairs tied at the cut of a name, as `one_of` does."""
-    from judgeharness_integrations.analysis.ranking.curation import CutTies  # noqa: PLC0415 - few options are it
-
-    known: tuple[CutTies, ...] = get_args(CutTies)
-    return one_of("policy for ties at the cut", name, known)
 
 
 def names_in(given: Iterable[str]) -> tuple[str, ...]:

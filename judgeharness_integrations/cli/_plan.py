@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,12 +28,10 @@ from judgeharness_integrations.analysis.planning import (
 )
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
-from judgeharness_integrations.analysis.spending import Prices, bill_of
-from judgeharness_integrations.analysis.usage import Billed, Spent, billed, names_of
+from judgeharness_integrations.cli._asking import Asking, money_notes
 from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
-from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, say, show_section, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
@@ -43,18 +40,12 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 __all__ = [
-    "Asking",
     "CertificatePlan",
     "certificate_plan",
-    "input_of",
-    "money_notes",
     "print_certificate",
     "print_plan",
-    "usage_before",
 ]
 
 
@@ -392,9 +383,8 @@ def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
     from judgeharness_integrations.judging.config import build_cases, load_config  # noqa: PLC0415
-    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.judging.harness import preset  # noqa: PLC0415
-    from judgeharness_integrations.judging.plan import Plan  # noqa: PLC0415
+    from judgeharness_integrations.judging.importing import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.judging.prices import prices_of  # noqa: PLC0415
 
     config = load_config(path)
@@ -418,89 +408,3 @@ def _configured(path: Path) -> _Configured:
         min_valid=config.harness.min_valid,
         temperature=temperature if isinstance(temperature, (int, float)) else None,
     )
-
-
-BYTES_PER_TOKEN: Final = 4
-_MOST_CASES: Final = 1000
-_MOST_RUNS: Final = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asking:
-    """One judge of a plan, and what its earlier answers used: those of this run, or of the last one that asked it."""
-
-    judge: str
-    model: str | None
-    plan: Plan
-    answered: int = 0
-    before: Sequence[ModelUsage] = ()
-
-    @property
-    def calls(self) -> int:
-        """Calls of the judge that are still to be made."""
-        return max(self.plan.calls + self.plan.calibration_calls - self.answered, 0)
-
-    @property
-    def told(self) -> str:
-        """Those calls in words."""
-        return f"{counted(self.calls, 'call')} of {self.judge}"
-
-
-def money_notes(asked: Iterable[Asking], prices: Prices, cases: Iterable[object]) -> Iterator[str]:
-    """Yield what each judge is going to cost and what that is known from; nothing without prices."""
-    if not prices:
-        return
-    tokens = input_of(cases)
-    for one in asked:
-        known = bill_of(one.before, prices)
-        made = sum(used.made_calls for used in one.before)
-        if made and known.cost is not None:
-            each = known.cost / made
-            found, why = each * one.calls, f"{each:.5f} a call, the mean of {made} earlier calls"
-            yield f"money: about {found:.4f} for {one.told} ({'; '.join((why, *known.remarks))})"
-        else:
-            yield _by_texts(one, billed(Spent(tokens, 0, one.model), prices), tokens)
-
-
-def _by_texts(one: Asking, bill: Billed, tokens: int | None) -> str:
-    """Return what is known before the first answer: what it costs to read the texts of the cases."""
-    if bill.cost is None or tokens is None:
-        why = "; ".join(bill.remarks) if tokens is not None else "the texts of its cases are not known"
-        return f"money: not known for {one.told} before its first answers: {why}"
-    said = "; ".join((f"{tokens} tokens a call, estimated at {BYTES_PER_TOKEN} bytes a token", *bill.remarks))
-    return (
-        f"money: at least {bill.cost * one.calls:.4f} for {one.told} to read the texts of the cases "
-        f"({said}); its instructions and answers come on top, known after the first answers"
-    )
-
-
-def input_of(cases: Iterable[object]) -> int | None:
-    """Return how many tokens the texts of a case have, a mean over the first thousand; None without texts."""
-    sizes = [
-        sum(len(text.encode(errors="surrogatepass")) for text in case.all_texts())
-        for case in islice(cases, _MOST_CASES)
-        if isinstance(case, AnswerCase)
-    ]
-    return round(sum(sizes) / len(sizes) / BYTES_PER_TOKEN) if sizes else None
-
-
-def usage_before(
-    log: SqlLog | None, judge: str, model: str | None, usage: Iterable[ModelUsage]
-) -> Sequence[ModelUsage]:
-    """Return what a judge used of its model in this run (`usage`), else in the last run of the log that asked it."""
-    mine = _made(usage, judge, model)
-    for record in reversed(() if log is None or mine else log.records()[-_MOST_RUNS:]):
-        if log is not None and (mine := _made(log.usage(record.run), judge, model)):
-            return mine
-    return mine
-
-
-def _made(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
-    names = None if model is None else {*names_of(model)}
-    return [
-        used
-        for used in usage
-        if used.judge == judge
-        and used.made_calls
-        and (names is None or not names.isdisjoint(names_of(used.model or "")))
-    ]

@@ -18,13 +18,14 @@ from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.design import RuleFixed
 from judgeharness_integrations.analysis.ranking.analyses import Material, Portfolio, portfolio_of
 from judgeharness_integrations.analysis.ranking.comparing import Against
-from judgeharness_integrations.analysis.ranking.correctness import Policy, Ties
+from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, Ties
+from judgeharness_integrations.analysis.ranking.curation import CutTies
 from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, method_named
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
+from judgeharness_integrations.cli._names import names_in, one_of
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
@@ -33,7 +34,18 @@ from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.cli.rank import RankOptions, RankOutput
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["LogSource", "RankSource", "Scores", "Written", "material_of", "rank_log", "rank_source", "request_of"]
+__all__ = [
+    "LogSource",
+    "RankSource",
+    "Scores",
+    "Written",
+    "cut_ties_named",
+    "failures_named",
+    "material_of",
+    "rank_log",
+    "rank_source",
+    "request_of",
+]
 
 _TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")
@@ -157,6 +169,18 @@ def request_of(options: RankOptions | BenchmarkRankOptions, **own: Any) -> RankR
         facts={} if options.judges_info is None else read_judge_facts(options.judges_info),
         **own,
     )
+
+
+def failures_named(name: str) -> Failures:
+    """Return the policy for failed answers of a name, as `one_of` does."""
+    known: tuple[Failures, ...] = get_args(Failures)
+    return one_of("failures policy", name, known)
+
+
+def cut_ties_named(name: str) -> CutTies:
+    """Return the policy for pairs tied at the cut of a name, as `one_of` does."""
+    known: tuple[CutTies, ...] = get_args(CutTies)
+    return one_of("policy for ties at the cut", name, known)
 
 
 def _rule(spec: str) -> RuleLike:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.analysis.certifying.transport import certificate_on_run
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.anchoring import replay_anchor, replay_state
-from judgeharness_integrations.analysis.replay.deciding import case_decisions
 from judgeharness_integrations.analysis.runs.folder import (
     Calibrations,
     calibrations_of_run,
@@ -56,7 +56,7 @@ def rule_of(spec: str) -> Rule:
     """Return the rule of a name or of `module:function`, modules in the working directory included."""
     if ":" not in spec:
         return named_rule(spec)
-    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415 - few rules are imported
+    from judgeharness_integrations.judging.importing import imported_rule  # noqa: PLC0415 - few rules are imported
 
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
 

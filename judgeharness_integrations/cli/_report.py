@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._rendering import renderer
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import is_recorded, judges_beside, read_report, results_of_log
@@ -230,10 +231,10 @@ class Source:
         return self.run if self.run is not None else runs[0]
 
     def _with_annotators(self, report: RunReport, annotations: Path) -> RunReport:
-        from judgeharness_integrations.analysis.agreement import read_panel  # noqa: PLC0415 - brings numpy
-        from judgeharness_integrations.analysis.runs.labels import annotated  # noqa: PLC0415
-
-        return annotated(report, read_panel(annotations), humans=names_in(self.humans), epsilon=self.epsilon)
+        annotated: RunReport = renderer(report, "annotated")(
+            report, annotations, humans=names_in(self.humans), epsilon=self.epsilon
+        )
+        return annotated
 
 
 def case_texts(path: Path) -> dict[str, dict[str, str]]:

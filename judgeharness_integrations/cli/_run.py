@@ -11,10 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._asking import (
+    Asking,
+    check_cost,
+    confirm,
+    judge_model,
+    money_notes,
+    print_plans,
+    usage_before,
+)
 from judgeharness_integrations.cli._gates import gates_of
 from judgeharness_integrations.cli._output import summary_file
-from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_going import RunGoing, go
 from judgeharness_integrations.cli._run_place import RunPlace, Spending, check_unchanged, run_parts
 from judgeharness_integrations.cli._run_until import (
@@ -30,6 +37,7 @@ from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._summary import JudgeTally
 from judgeharness_integrations.cli.run import RunRequest
 from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.candidates import asked_candidate, counted
 from judgeharness_integrations.judging.cases import CaseFile
 from judgeharness_integrations.judging.config import (
     Config,
@@ -45,7 +53,6 @@ from judgeharness_integrations.judging.config import (
 )
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.plan import plan_cases
-from judgeharness_integrations.labelling.candidates import asked_candidate, counted
 from judgeharness_integrations.redacting import knowing, redacted
 
 if TYPE_CHECKING:

@@ -18,12 +18,11 @@ from judgeharness_integrations.analysis.calibration.population import CaseFacts,
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.certifying.applying import (
-    CertifiedCases,
     UncertifiedCases,
-    certificate_on_run,
     withheld,
 )
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+from judgeharness_integrations.analysis.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay import CaseDecision, CriterionFold, JudgeFold

@@ -276,7 +276,7 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
 
 
 def _own(spec: str, file: Path, name: str) -> ChatModel:
-    from judgeharness_integrations.judging.config.building import import_file  # noqa: PLC0415 - few models are files
+    from judgeharness_integrations.judging.importing import import_file  # noqa: PLC0415 - few models are files
 
     found: Any = import_file(file, name, where=f"model {spec!r}")
     if isinstance(found, type) or not (isinstance(found, ChatModel) or callable(found)):

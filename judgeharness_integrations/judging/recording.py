@@ -116,7 +116,7 @@ class _Appending:
     def __call__(self, result: HarnessResult, texts: Mapping[str, str]) -> None:
         from filelock import FileLock  # noqa: PLC0415 - loaded at first use
 
-        from judgeharness_integrations.analysis.runs.folder import recorded_line  # noqa: PLC0415
+        from judgeharness_integrations.analysis.document import recorded_line  # noqa: PLC0415
 
         asked = asked_by(result, _test_running())
         line = json.dumps(recorded_line(asked, texts), ensure_ascii=False, allow_nan=False)

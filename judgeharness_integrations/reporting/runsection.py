@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from judgeharness_integrations._rendering import renderer
 from judgeharness_integrations.analysis.boundary import EXPLORATORY, CaseOutcome, case_outcome
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
-from judgeharness_integrations.reporting.annotators import alt_test_section
 from judgeharness_integrations.reporting.calibrationtext import (
     alike,
     anchor_text,
@@ -95,7 +95,7 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
     for section in report.judges:
         yield from (*_measure_tables(section), *_card(section))
     if report.annotators is not None:
-        blocks = alt_test_section(report.annotators).blocks
+        blocks = renderer(report.annotators, "section")(report.annotators).blocks
         yield Section(title="may the judges replace annotators?", blocks=blocks, folded=True)
     elif report.annotators_reason:
         yield f"not compared with annotators: {report.annotators_reason.rstrip('.')}"

@@ -14,8 +14,8 @@ import pytest
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test, read_panel
 from judgeharness_integrations.analysis.agreement.panel import annotation_rows
-from judgeharness_integrations.reporting import figures as plots
-from judgeharness_integrations.reporting.figures import draw_alt_test, draw_kappa
+from judgeharness_integrations.reporting import agreementfigures as plots
+from judgeharness_integrations.reporting.agreementfigures import draw_alt_test, draw_kappa
 
 pytestmark = pytest.mark.slow  # they draw
 

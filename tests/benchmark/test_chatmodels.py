@@ -24,7 +24,7 @@ from judgeharness_integrations.judging.chatmodels import (
     chat_model,
     parsed_object,
 )
-from judgeharness_integrations.judging.config.building import import_file
+from judgeharness_integrations.judging.importing import import_file
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 MINE = """

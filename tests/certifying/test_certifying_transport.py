@@ -14,8 +14,8 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.certifying.transport import certificate_on_run
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow

@@ -293,7 +293,8 @@ def test_plots_are_drawn_into_the_folder_and_named(
 ) -> None:
     drawn: list[Path] = []
     monkeypatch.setattr(
-        "judgeharness_integrations.reporting.figures.draw_alt_test", lambda report, folder: drawn.append(folder)
+        "judgeharness_integrations.reporting.agreementfigures.draw_alt_test",
+        lambda report, folder: drawn.append(folder),
     )
     ran = alt_test(PANEL, "--plot", tmp_path / "plots")
     assert drawn == [tmp_path / "plots"]

@@ -14,7 +14,7 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.spending import UsageSums
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.cli._plan import Asking, input_of, money_notes, usage_before
+from judgeharness_integrations.cli._asking import Asking, input_of, money_notes, usage_before
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, write_log
 

@@ -231,7 +231,7 @@ def test_plots_are_drawn_into_the_folder(
         drawn.append((report.to_dict()["schema"], folder))
         return [folder / "kappa.png"]
 
-    plots = ModuleType("judgeharness_integrations.reporting.figures")
+    plots = ModuleType("judgeharness_integrations.reporting.agreementfigures")
     plots.draw_kappa = draw  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, plots.__name__, plots)
     ran = kappa(PANDALM, *HUMANS, "--resamples", 0, "--plot", tmp_path)

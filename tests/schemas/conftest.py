@@ -21,9 +21,9 @@ from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.certifying import Wanted, certify
 from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.document import recorded_line
 from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.folder import recorded_line
 from judgeharness_integrations.audit.labels import label_log, read_assignment
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.reporting.rundocument import report_document

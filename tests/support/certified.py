@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.certifying.measuring import sureness
 from judgeharness_integrations.analysis.certifying.sequence import certified_steps, fewest_accepted, p_values
+from judgeharness_integrations.analysis.certifying.sureness import sureness
 from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["facts_of_decisions"]

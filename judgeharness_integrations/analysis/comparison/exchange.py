@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, standing
 from judgeharness_integrations.analysis.aggregation.deciding import decide
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.analysis.certifying.applying import withheld
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.certifying.measuring import COLUMN
+from judgeharness_integrations.analysis.certifying.sureness import COLUMN
 from judgeharness_integrations.analysis.comparison.pairing import Pair, State
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, standing
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import columns_together
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import decided_case
 from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits, samples_planned
 from judgeharness_integrations.analysis.aggregation.decision import Decision
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
@@ -18,7 +19,6 @@ from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rul
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.items import read_golds
 from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Marks
-from judgeharness_integrations.analysis.replay.deciding import decided_case
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, voting
 
 __all__ = [

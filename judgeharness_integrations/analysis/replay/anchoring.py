@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
@@ -17,7 +18,6 @@ from judgeharness_integrations.analysis.calibration.saved import (
 )
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
-from judgeharness_integrations.analysis.replay.deciding import case_decisions
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["ReplayAnchor", "replay_anchor", "replay_state"]

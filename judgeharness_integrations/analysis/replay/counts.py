@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, center_of, scores_of
 from judgeharness_integrations.analysis.aggregation.position import PositionBias, base_perturbation
 from judgeharness_integrations.analysis.calibration.controls import (
     Controls,
@@ -20,7 +21,6 @@ from judgeharness_integrations.analysis.calibration.controls import (
 )
 from judgeharness_integrations.analysis.calibration.items import read_golds, read_score
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, center_of, scores_of
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
 __all__ = ["ExactMean", "LabelCounts", "PositionCounts", "ScoreSums"]

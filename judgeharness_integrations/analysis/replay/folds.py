@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
-from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits, samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, is_numeric, omitted_answers
-from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.replay.counts import ExactMean, LabelCounts, PositionCounts, ScoreSums
-from judgeharness_integrations.analysis.replay.deciding import (
+from judgeharness_integrations.analysis.aggregation.cases import (
     CaseDecision,
     Withheld,
     case_consistency,
     decided_case,
     standing,
 )
+from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits, samples_planned
+from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, is_numeric, omitted_answers
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.replay.counts import ExactMean, LabelCounts, PositionCounts, ScoreSums
 from judgeharness_integrations.analysis.replay.report import FIXED_SAMPLES_ONLY, JudgeReplay
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, voting
 

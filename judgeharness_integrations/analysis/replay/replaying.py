@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import Withheld
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge, omitted_answers
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.design import RuleFixed
-from judgeharness_integrations.analysis.replay.deciding import Withheld
 from judgeharness_integrations.analysis.replay.folds import CriterionFold, JudgeFold
 from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay, ReplayReport
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, voting

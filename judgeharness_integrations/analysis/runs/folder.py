@@ -7,13 +7,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.analysis.document import result_document, row_record
+from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_record
 from judgeharness_integrations.analysis.rebuilding import rebuilt_result
 from judgeharness_integrations.analysis.replay.anchoring import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = [
-    "RECORDED_SCHEMA",
     "Calibrations",
     "anchored_results",
     "calibrations_of_run",
@@ -49,7 +48,6 @@ __all__ = [
     "json_lines",
     "noted_of_run",
     "opened_lines",
-    "recorded_line",
     "recorded_result",
     "report_of_folder",
     "report_of_recorded",
@@ -358,16 +356,6 @@ def _result(
     if "certificate" in document:
         held["certificate_report"] = certificate
     return rebuilt_result({**document, **held}, rule=rule)
-
-
-RECORDED_SCHEMA: Final = "judgeharness.recorded/1"
-
-
-def recorded_line(result: HarnessResult, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a result with its rows, the texts that were judged, and the test that asked, as JSON keeps them."""
-    document = result_document(result, rows=True)
-    test = {"test": document.pop("test")} if "test" in document else {}
-    return {"schema": RECORDED_SCHEMA, "result": document, "case": dict(texts), **test}
 
 
 def recorded_result(line: Mapping[str, Any], *, rule: RuleLike | None = None) -> HarnessResult:

@@ -19,13 +19,13 @@ from judgeharness_integrations.analysis.aggregation.rules import rule as named_r
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design, RuleFixed
+from judgeharness_integrations.analysis.document import RECORDED_SCHEMA
 from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.replay.replaying import replay_cases, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import Certificates
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.folder import (
-    RECORDED_SCHEMA,
     anchored_results,
     calibrations_of_run,
     certificates_of_run,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered, renderer
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -17,9 +17,15 @@ from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
+
+    class AnnotatorTests(Protocol):
+        """What was found of judges beside annotators, as `analysis.agreement` finds it."""
+
+        def to_dict(self) -> dict[str, Any]:
+            """Return it as JSON-able data."""
+            ...
 else:
-    AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
+    AnnotatorTests = Any  # pydantic has no schema of a protocol; whoever evaluates type hints sees Any
 
 __all__ = [
     "NOT_DRAWN",
@@ -128,7 +134,7 @@ class RunReport(Rendered):
     state: ReportState = "complete"
     created_at: str | None = None
     case_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    annotators: AltTestReport | None = None
+    annotators: AnnotatorTests | None = None
     annotators_reason: str | None = None
     gates: GateReport | None = None
     arguments: tuple[str, ...] = ()

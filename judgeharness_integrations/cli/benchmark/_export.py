@@ -24,8 +24,9 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import gold_of
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._names import failures_named, one_of
+from judgeharness_integrations.cli._names import one_of
 from judgeharness_integrations.cli._output import check_folder, print_json
+from judgeharness_integrations.cli._rank import failures_named
 from judgeharness_integrations.cli.benchmark._calls import print_failed
 from judgeharness_integrations.cli.benchmark.export import ExportRequest
 from judgeharness_integrations.reporting.terminal import console, safe, table

@@ -24,8 +24,8 @@ from judgeharness_integrations.benchmark.stats import (
     total_cost,
 )
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._names import cut_ties_named
 from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli._rank import cut_ties_named
 from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, columns_named, grouped
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark._models import read_model_file

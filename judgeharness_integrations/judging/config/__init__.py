@@ -9,8 +9,6 @@ from judgeharness_integrations.judging.config.building import (
     build_harness_options,
     build_judge,
     cases_digest,
-    import_object,
-    imported_rule,
 )
 from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, load_config
 
@@ -25,7 +23,5 @@ __all__ = [
     "build_harness_options",
     "build_judge",
     "cases_digest",
-    "import_object",
-    "imported_rule",
     "load_config",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,8 @@ _PLAIN: dict[str, Callable[[], Perturbation]] = {
 }
 PERTURBATION_NAMES: tuple[str, ...] = tuple(sorted([*_PLAIN, "paraphrase", "prompt_variant"]))
 
+# attacks stand above their registry: checks of a judge ask them, and few runs
+_NAMED_PROBE = "judgeharness_integrations.judging.probes.catalogue:named_probe"
 _SPEC = re.compile(r"([^()]*+)(?:\(([^()]*+)\))?")
 _TWO_LABELS = 2
 
@@ -192,9 +195,8 @@ def _one(
         raise PlanError(f"{spec!r} is malformed: write name, name(parameter) or a+b.")
     name, parameter = parsed[1].strip(), parsed[2]
     if name.startswith(PROBE):
-        from judgeharness_integrations.judging.probes.catalogue import named_probe  # noqa: PLC0415 - few runs attack their judge
-
-        return named_probe(part, spec)
+        probe: Perturbation = resolve_name(_NAMED_PROBE)(part, spec)
+        return probe
     if name not in (known := sorted({*plain, *PERTURBATION_NAMES})):
         raise UnknownNameError("perturbation", name, known)
     if name == "slot_names" and parameter is not None:

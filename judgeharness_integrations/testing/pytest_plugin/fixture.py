@@ -233,7 +233,7 @@ class Designer:
 
     def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
         """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
-        from judgeharness_integrations.labelling.candidates import asked_candidate, counted  # noqa: PLC0415 - few have labels
+        from judgeharness_integrations.judging.candidates import asked_candidate, counted  # noqa: PLC0415 - few have labels
 
         candidate = asked_candidate(judge, harness.design_for(judge), model)
         labels = self._labels.get(candidate)

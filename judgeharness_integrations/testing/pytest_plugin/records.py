@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from judgeharness_integrations.analysis.document import recorded_line
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.runs.folder import recorded_line, recorded_result
-from judgeharness_integrations.judging.config.building import imported_rule
+from judgeharness_integrations.analysis.runs.folder import recorded_result
+from judgeharness_integrations.judging.importing import imported_rule
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
