@@ -156,7 +156,7 @@ class Writers:
     def _written(self, run: RunBase) -> _Written:
         known = self._of_runs.get(id(run))
         if known is None or known() is not run:
-            known = _Written(run, self._forget) # it is called with what it was given to
+            known = _Written(run, self._forget)  # it is called with what it was given to
             known.place, known.writers = id(run), {}
             self._of_runs[known.place] = known
         return known
