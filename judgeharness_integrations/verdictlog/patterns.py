@@ -1,0 +1,276 @@
+"""A large log as the cases that differ: most cases have just such rows as another one, but for their name."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from sys import intern
+from typing import Any, Final, TypeAlias
+
+from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations.verdictlog.decoding import CORE, NUMBERS, Line, Record, iter_decoded, perturbation_of
+from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN
+from judgeharness_integrations.verdictlog.files import Cells, Columns, iter_cells
+from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe
+
+__all__ = ["CasePatterns", "Question", "Reduced", "read_patterns"]
+
+Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
+Question: TypeAlias = "tuple[CaseKey, CaseKey, str | None]"  # a case, the one that stands for it, what it asks
+
+_MOST: Final = 100_000  # patterns, and cells that are known to be numbers
+_WORTH: Final = 4  # rows that a pattern must stand for where there are more
+_DIGESTS: Final = (PAIR_COLUMN, "probe_hash")  # of what a case asks; the first one there is
+
+
+@dataclass(frozen=True, kw_only=True)
+class CasePatterns:
+    """A log by its cases: the rows of one case of each pattern, and how many cases share it.
+
+    Rows say who was asked what, the answer, the gold label, the attributes that matter and whether there was a call id,
+    and nothing else. They are those of the first case of a pattern, and stand as in the log as far as cases, judges,
+    criteria and answers are there for the first time. A case that is in several runs stands for itself.
+
+    `like`: case that stands for several -> how many they are. `questions`: every case with a digest of the plainest
+    question that was asked about it, none where the log holds no digest; None where rows hold their own.
+    """
+
+    rows: Sequence[VerdictRow]
+    like: Mapping[CaseKey, int] = field(default_factory=dict)
+    questions: Callable[[], Iterator[Question]] | None = None
+
+
+def read_patterns(
+    path: Any, *, attributes: Sequence[str], reduced: Reduced, labels: bool = False
+) -> CasePatterns | None:
+    """Return a log by its cases; None where they hardly repeat each other.
+
+    Answers are the leaves and forks of a tree. Every row moves its case on by one answer, wherever it stands in the
+    log, so that a case is a place in the tree.
+
+    Args:
+        path: the log.
+        attributes: those that may matter.
+        reduced: what of them does matter.
+        labels: see `read_log`.
+
+    Raises:
+        LogFormatError: the log is malformed; which line is to be named first is for `read_log` to say.
+
+    """
+    tree = _Tree(str(path), attributes, reduced)
+    if not tree.grow(iter_cells(path, attributes=(*attributes, *_DIGESTS[:1]))):
+        return None
+    records = tree.records()
+    rows = list(iter_decoded(lambda: records, source=str(path), labels=labels, held=True))
+    return CasePatterns(rows=rows, like=tree.like, questions=tree.questions)
+
+
+@dataclass(eq=False, slots=True)
+class _Group:
+    """The cases of a run and judge: to which place each came, the lines of their first rows, what they ask."""
+
+    run: str
+    judge: str
+    places: dict[str, int] = field(default_factory=dict)
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    asked: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class _Answer:
+    """What many rows say. `steps` lead from a place to the next; `rank` is least for the plainest question."""
+
+    group: _Group
+    line: int
+    record: dict[str, Any]
+    rank: tuple[bool, str, int] | None
+    steps: dict[int, int] = field(default_factory=dict)
+
+
+class _Layout:
+    """Lines with the same columns: which of their cells matter."""
+
+    def __init__(self, columns: Columns, attributes: Sequence[str], reduced: Reduced) -> None:
+        places = {name: place for place, name in enumerate(columns.names)}
+        if not {"case_id", "verdict"} <= {*places}:
+            raise LogFormatError("a log needs case_id and verdict.")
+        self.case, self.answers = places["case_id"], dict[Hashable, _Answer]()
+        self.digests = [places[name] for name in _DIGESTS if name in places]
+        self.numbers = [(places[name], name, {None, ""}) for name in NUMBERS if name in places]
+        self._columns, self._reduced = columns, reduced
+        self._core = [name for name in (*sorted(CORE), "pair", "side") if name in places and name != "case_id"]
+        self._core_cells = itemgetter(*(places[name] for name in self._core))
+        self._call = places.get("call_id")
+        self._attributes = [(name, places[name]) for name in attributes if name in places]
+        self._attribute_cells = itemgetter(*(place for _, place in self._attributes or [("", self.case)]))
+        self._kept: dict[Hashable, tuple[tuple[str, str | float], ...]] = {}
+        whole = columns.typed or self._call is not None or self._attributes
+        self.key: Callable[[Sequence[Any]], Hashable] = self._whole_key if whole else self._core_cells
+
+    def _whole_key(self, cells: Sequence[Any]) -> Hashable:
+        core, call = self._core_cells(cells), None if self._call is None else cells[self._call]
+        return repr(core) if self._columns.typed else core, call is None or call == "", self._attributes_of(cells)
+
+    def _attributes_of(self, cells: Sequence[Any]) -> tuple[tuple[str, str | float], ...]:
+        """Return what matters of the attributes."""
+        if not self._attributes:
+            return ()
+        found = self._attribute_cells(cells)
+        mark = repr(found) if self._columns.typed else found
+        kept = self._kept.get(mark)
+        if kept is None:
+            given = {name: cells[place] for name, place in self._attributes if cells[place] not in (None, "")}
+            kept = tuple(self._reduced(given).items())
+            if len(self._kept) < _MOST:
+                self._kept[mark] = kept
+        return kept
+
+    def record(self, cells: Sequence[Any]) -> dict[str, Any]:
+        """Return what matters of a line as a record, without its case."""
+        record = self._columns.record(cells)
+        called = {"call_id": "call"} if record.get("call_id") not in (None, "") else {}
+        return {name: record[name] for name in self._core if name in record} | called | dict(self._attributes_of(cells))
+
+    def check_numbers(self, cells: Sequence[Any], source: str, line: int) -> None:
+        """Raise a LogFormatError where evidence that is a number holds none."""
+        for place, name, known in self.numbers:
+            mark = repr(cells[place]) if self._columns.typed else cells[place]
+            if mark in known or cells[place] is None:
+                continue
+            NUMBERS[name](Line(source, (line, {name: cells[place]})), name)
+            if len(known) < _MOST:
+                known.add(mark)
+
+
+class _Tree:
+    """Cases by their answers: a place is what a case was answered so far, in the order of the log."""
+
+    def __init__(self, source: str, attributes: Sequence[str], reduced: Reduced) -> None:
+        self._source, self._attributes, self._reduced = source, attributes, reduced
+        self._groups: dict[tuple[str, str], _Group] = {}
+        self._answers: dict[str, _Answer] = {}
+        self._came: list[tuple[int, _Answer]] = []  # place -> the one before, and the answer between them; 0 is nowhere
+        self._plain: list[tuple[bool, tuple[bool, str, int] | None]] = [(False, None)]
+        self._first: dict[tuple[_Group, int], str] = {}  # place -> the case that stands for those that came there
+        self._several: dict[str, set[str]] = {}  # judge -> its cases that are in several runs
+        self.like: dict[CaseKey, int] = {}
+
+    def grow(self, lines: Iterable[Cells]) -> bool:
+        """Read a log; return whether its cases repeat each other enough, and there are any."""
+        layouts: dict[Columns, _Layout] = {}
+        for number, columns, cells in lines:
+            layout = layouts.get(columns)
+            if layout is None:
+                layout = layouts[columns] = _Layout(columns, self._attributes, self._reduced)
+            answer = layout.answers.get(key := layout.key(cells))
+            if answer is None:
+                answer = layout.answers[key] = self._answer(layout, number, cells)
+            group, case_id = answer.group, cells[layout.case]
+            if case_id.__class__ is not str:
+                case_id = "" if case_id is None else str(case_id)
+            place = group.places.get(case_id)
+            if place is None:
+                case_id, place = self._new_case(group, case_id, number), 0
+            after = answer.steps.get(place)
+            if after is None and (after := self._step(place, answer, number)) is None:
+                return False
+            group.places[case_id] = after
+            if layout.numbers:
+                layout.check_numbers(cells, self._source, number)
+            if layout.digests and self._plain[after][0]:
+                self._note_asked(group, case_id, [cells[one] for one in layout.digests])
+        return bool(self._groups)
+
+    def _answer(self, layout: _Layout, line: int, cells: Sequence[Any]) -> _Answer:
+        """Return an answer that stands in a line for the first time, or before in one with other columns."""
+        record = layout.record(cells)
+        read = Line(self._source, (line, record))
+        mark = repr(record)
+        if mark not in self._answers:
+            run, judge = read.text("run", ""), read.text("judge", "judge")
+            group = self._groups.setdefault((run, judge), _Group(run=run, judge=judge))
+            asked_under = perturbation_of(read)
+            rank = (asked_under != "none", asked_under, read.integer("repetition") or 0)
+            voted = not is_probe(asked_under)
+            self._answers[mark] = _Answer(group=group, line=line, record=record, rank=rank if voted else None)
+        return self._answers[mark]
+
+    def _new_case(self, group: _Group, case_id: str, line: int) -> str:
+        if not case_id:
+            Line(self._source, (line, {})).fail("case_id is empty.")
+        group.lines.append(line)
+        return intern(case_id)
+
+    def _step(self, place: int, answer: _Answer, line: int) -> int | None:
+        """Return where a case comes to that nobody has come to yet; None where most cases come to a place alone."""
+        after = len(self._plain)
+        if after > _MOST and after * _WORTH > line:
+            return None
+        least = self._plain[place][1]
+        plainest = answer.rank is not None and (least is None or answer.rank < least)
+        self._came.append((place, answer))
+        self._plain.append((plainest, answer.rank if plainest else least))
+        answer.steps[place] = after
+        return after
+
+    @staticmethod
+    def _note_asked(group: _Group, case_id: str, digests: Iterable[Any]) -> None:
+        digest = next((str(one) for one in digests if one not in (None, "")), None)
+        if digest is None:
+            group.asked.pop(case_id, None)
+        else:
+            group.asked[case_id] = digest
+
+    def records(self) -> list[Record]:
+        """Return the records of the cases that stand for all, and learn for how many each does.
+
+        One that some other record is like may stand earlier in the log: its line is that of the first such one.
+        """
+        lines: list[tuple[int, dict[str, Any]]] = []
+        for case_id, place, line in self._standing():
+            answers = []
+            while place:
+                place, answer = self._came[place - 1]
+                answers.append(answer)
+            for answer in reversed(answers):
+                line = max(line, answer.line)
+                lines.append((line, {**answer.record, "case_id": case_id}))
+        lines.sort(key=itemgetter(0))
+        return [(number, record) for number, (_, record) in enumerate(lines, start=1)]
+
+    def _standing(self) -> Iterator[tuple[str, int, int]]:
+        """Yield the first case of every pattern and each that is in several runs, its place and its first line."""
+        for group in self._groups.values():
+            apart = self._apart(group.judge)
+            sizes = Counter(place for case_id, place in group.places.items() if case_id not in apart)
+            for (case_id, place), line in zip(group.places.items(), group.lines, strict=True):
+                if case_id not in apart:
+                    if (group, place) in self._first:
+                        continue
+                    self._first[group, place] = case_id
+                    if sizes[place] > 1:
+                        self.like[group.run, group.judge, case_id] = sizes[place]
+                yield case_id, place, line
+
+    def _apart(self, judge: str) -> set[str]:
+        """Return the cases of a judge that are in several runs."""
+        if judge not in self._several:
+            groups = [group.places for group in self._groups.values() if group.judge == judge]
+            runs = Counter(case_id for places in groups for case_id in places) if len(groups) > 1 else {}
+            self._several[judge] = {case_id for case_id, count in runs.items() if count > 1}
+        return self._several[judge]
+
+    def questions(self) -> Iterator[Question]:
+        """Yield every case, the one that stands for it, and what is asked; nothing where no line says that."""
+        if not any(group.asked for group in self._groups.values()):
+            return
+        for group in self._groups.values():
+            apart = self._apart(group.judge)
+            for case_id, place in group.places.items():
+                stands = case_id if case_id in apart else self._first[group, place]
+                key = group.run, group.judge
+                yield (*key, case_id), (*key, stands), group.asked.get(case_id)
