@@ -102,7 +102,7 @@ def replay_log(
     chosen = rule_of(rule)
     asked = _gates(gates)
     with without_garbage_collection():
-        evidence = asked is not None or calibration is not None or certificate is not None or folder_of(log) is not None
+        evidence = any([asked, criteria, calibration, certificate, folder_of(log)])
         cases = _cases(log, chosen, run=run, labels=labels, evidence=evidence)
         if run is None:
             _check_paid_once(cases.rows, str(log))
@@ -121,6 +121,7 @@ def replay_log(
             "as_json": as_json,
             "planned": planned,
             "cases": cases,
+            "run": run,
         }
         known = _calibrations(log, calibration, groups)
         if known or report.certificates:
@@ -169,10 +170,11 @@ def _show(
     source: str,
     planned: Mapping[str, int],
     cases: CasePatterns,
+    run: str | None,
     as_json: bool,
 ) -> None:
     asked = rows_of_judges(rows, judges)
-    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned, cases), *_ungraded(report)]
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned, cases, run), *_ungraded(report)]
     if as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
@@ -187,31 +189,27 @@ def _show(
 
 
 def _missing(
-    asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int], cases: CasePatterns
+    asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int], cases: CasePatterns, run: str | None
 ) -> Iterator[str]:
     """Yield how many of a judge's planned cases have no row, and how many are copies."""
     for judge, rows in asked.items():
         wanted, groups = planned.get(judge, 0), by_case(rows)
-        found = sum(cases.like.get((run, judge, case_id), 1) for run, case_id in groups)
+        found = sum(cases.like.get((held, judge, case_id), 1) for held, case_id in groups)
         if (never := wanted - found) > 0:
             yield f"{judge}: {never_asked(never, wanted)}: not graded"
-        lines = copied_cases(rows) if cases.questions is None else _copied(judge, groups, cases.questions())
+        lines = copied_cases(rows) if cases.questions is None else _copied(judge, groups, cases.questions(judge, run))
         yield from (f"{judge}: {line}" for line in lines)
 
 
 def _copied(
     judge: str, groups: Mapping[tuple[str, str], Sequence[VerdictRow]], questions: Iterable[Question]
 ) -> list[str]:
-    """Return what is to be said of copies among cases for which others stand; a case is one in all its runs."""
+    """Return what is to be said of copies among cases that others stand for."""
     clusters = {(run, judge, case_id): named_cluster(rows) for (run, case_id), rows in groups.items()}
-    several = len({run for run, _ in groups}) > 1
-    copies, seen = CopiedCases(), set[str]()
-    for (_, _, case_id), stands, asked in questions:
-        if stands not in clusters or case_id in seen:
-            continue
-        if several:
-            seen.add(case_id)
-        copies.add(case_id, asked, clusters[stands])
+    copies = CopiedCases()
+    for case_id, stands, asked in questions:
+        if stands in clusters:
+            copies.add(case_id, asked, clusters[stands])
     return copies.warnings
 
 

@@ -152,9 +152,7 @@ def _scores(entry: JudgeReplay) -> list[str]:
     ]
 
 
-def _variance_table(
-    pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]], like: Mapping[CaseKey, int]
-) -> Block:
+def _variance_table(pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]], like: Mapping[CaseKey, int]) -> Block:
     if not any(_repeated(group) for _, group in pairs):
         return "variance of single samples: cannot be split, nothing was asked twice under one perturbation"
     splits = [

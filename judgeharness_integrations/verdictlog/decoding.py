@@ -47,11 +47,12 @@ _drafted_row = drafted(VerdictRow)
 
 
 class Line:
-    """One record with its place, for errors."""
+    """One record with its place, for errors: what cannot be read is a LogFormatError that names it."""
 
     __slots__ = ("columns", "number", "source")
 
     def __init__(self, source: str, record: Record) -> None:
+        """Hold a record of a source."""
         self.source = source
         self.number, self.columns = record
 
@@ -60,12 +61,14 @@ class Line:
         raise LogFormatError.at(self.source, self.number, problem)
 
     def text(self, name: str, default: str) -> str:
+        """Return a cell as text, `default` for an empty one."""
         value = self.columns.get(name)
         if value.__class__ is str:
             return value or default
         return default if value is None else str(value)
 
     def integer(self, name: str) -> int | None:
+        """Return a whole number of at least 0, None for an empty cell."""
         value = self.columns.get(name)
         if value is None or value == "":
             return None
@@ -80,6 +83,7 @@ class Line:
         return number
 
     def decimal(self, name: str) -> float:
+        """Return a finite number."""
         value = self.columns[name]
         try:
             number = float(value)

@@ -302,7 +302,18 @@ def iter_cells(path: str | PathLike[str], *, attributes: Sequence[str]) -> Itera
             yield number, known[names], list(record.values())
 
 
-_ANSWER = ("case_id", "verdict", "run", "judge", "criterion", "perturbation", "repetition", "swapped", "outcome", "gold")
+_ANSWER = (
+    "case_id",
+    "verdict",
+    "run",
+    "judge",
+    "criterion",
+    "perturbation",
+    "repetition",
+    "swapped",
+    "outcome",
+    "gold",
+)
 _ASKED = ("call_id", "probe_hash")
 
 

@@ -6,6 +6,9 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from heapq import merge
+from itertools import repeat
 from operator import itemgetter
 from sys import intern
 from typing import Any, Final, TypeAlias
@@ -19,7 +22,8 @@ from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_pro
 __all__ = ["CasePatterns", "Question", "Reduced", "read_patterns"]
 
 Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
-Question: TypeAlias = "tuple[CaseKey, CaseKey, str | None]"  # a case, the one that stands for it, what it asks
+Question: TypeAlias = "tuple[str, CaseKey, str | None]"  # a case, the one that stands for it, a digest of what it asks
+Questions: TypeAlias = "Callable[[str, str | None], Iterator[Question]]"  # of a judge, in one run or in all
 
 _MOST: Final = 100_000  # patterns, and cells that are known to be numbers
 _WORTH: Final = 4  # rows that a pattern must stand for where there are more
@@ -34,13 +38,14 @@ class CasePatterns:
     and nothing else. They are those of the first case of a pattern, and stand as in the log as far as cases, judges,
     criteria and answers are there for the first time. A case that is in several runs stands for itself.
 
-    `like`: case that stands for several -> how many they are. `questions`: every case with a digest of the plainest
-    question that was asked about it, none where the log holds no digest; None where rows hold their own.
+    `like`: case that stands for several -> how many they are. `questions`: the cases of a judge, in a run or in all,
+    with the plainest question that was asked about each; none where the log holds no digests. It is None where rows
+    hold their own.
     """
 
     rows: Sequence[VerdictRow]
     like: Mapping[CaseKey, int] = field(default_factory=dict)
-    questions: Callable[[], Iterator[Question]] | None = None
+    questions: Questions | None = None
 
 
 def read_patterns(
@@ -232,15 +237,20 @@ class _Tree:
         """
         lines: list[tuple[int, dict[str, Any]]] = []
         for case_id, place, line in self._standing():
-            answers = []
-            while place:
-                place, answer = self._came[place - 1]
-                answers.append(answer)
-            for answer in reversed(answers):
-                line = max(line, answer.line)
-                lines.append((line, {**answer.record, "case_id": case_id}))
+            at = line
+            for answer in self._path(place):
+                at = max(at, answer.line)
+                lines.append((at, {**answer.record, "case_id": case_id}))
         lines.sort(key=itemgetter(0))
         return [(number, record) for number, (_, record) in enumerate(lines, start=1)]
+
+    def _path(self, place: int) -> list[_Answer]:
+        """Return the answers on the way to a place."""
+        answers = []
+        while place:
+            place, answer = self._came[place - 1]
+            answers.append(answer)
+        return answers[::-1]
 
     def _standing(self) -> Iterator[tuple[str, int, int]]:
         """Yield the first case of every pattern and each that is in several runs, its place and its first line."""
@@ -264,13 +274,25 @@ class _Tree:
             self._several[judge] = {case_id for case_id, count in runs.items() if count > 1}
         return self._several[judge]
 
-    def questions(self) -> Iterator[Question]:
-        """Yield every case, the one that stands for it, and what is asked; nothing where no line says that."""
-        if not any(group.asked for group in self._groups.values()):
+    def questions(self, judge: str, run: str | None = None) -> Iterator[Question]:
+        """Yield the cases of a judge, of one run or of all, each once; nothing where no line says what they ask."""
+        apart = self._apart(judge)
+        groups = [group for group in self._groups.values() if group.judge == judge and run in {None, group.run}]
+        if not any(group.asked for group in groups):
             return
-        for group in self._groups.values():
-            apart = self._apart(group.judge)
-            for case_id, place in group.places.items():
-                stands = case_id if case_id in apart else self._first[group, place]
-                key = group.run, group.judge
-                yield (*key, case_id), (*key, stands), group.asked.get(case_id)
+        seen: set[str] = set()
+        in_order = merge(*(zip(one.lines, one.places, repeat(one)) for one in groups), key=itemgetter(0))
+        for _, case_id, group in in_order:
+            if case_id not in apart:
+                stands = self._first[group, group.places[case_id]]
+                yield case_id, (group.run, judge, stands), group.asked.get(case_id)
+            elif case_id not in seen:
+                seen.add(case_id)
+                holders = (one for one in groups if case_id in one.places)
+                plainest = min(holders, key=partial(self._rank, case_id))
+                yield case_id, (plainest.run, judge, case_id), plainest.asked.get(case_id)
+
+    def _rank(self, case_id: str, group: _Group) -> tuple[bool, Any]:
+        """Return how plain the plainest question is that a run asks about a case; last where none votes."""
+        rank = self._plain[group.places[case_id]][1]
+        return rank is None, rank

@@ -46,7 +46,7 @@ class Rule:
 
     @property
     def own(self) -> bool:
-        """Whether it is one of this package, which read verdicts and orders alone; other functions may read anything."""
+        """Whether it is one of this package: they read verdicts and orders alone, other functions may read anything."""
         return isinstance(self.function, (Bound, ByKind))
 
     def decide(self, rows: Sequence[VerdictRow]) -> Decision:

@@ -10,9 +10,20 @@ from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.curtailing import settled
-from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES, check_rule_fits, decide, samples_planned
+from judgeharness_integrations.analysis.aggregation.deciding import (
+    PLANNED_SAMPLES,
+    check_rule_fits,
+    decide,
+    samples_planned,
+)
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, cluster_of, is_numeric, named_cluster
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    CLUSTER,
+    by_case,
+    cluster_of,
+    is_numeric,
+    named_cluster,
+)
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.statistics import distance_share, modal_share
 from judgeharness_integrations.analysis.calibration.controls import longer_of
@@ -113,8 +124,9 @@ DECIDING_ATTRIBUTES: Final = (CLUSTER, PLANNED_SAMPLES, REUSED_FROM, *dict.fromk
 def deciding_attributes(attributes: Mapping[str, Any]) -> dict[str, str | float]:
     """Return what a replay reads of the attributes of a row; of lengths, which differ, only which one is greater."""
     kept = {name: attributes[name] for name in (CLUSTER, PLANNED_SAMPLES, REUSED_FROM) if name in attributes}
-    longer = longer_of({}, attributes)
-    return kept if longer is None else {**kept, **dict(zip(LENGTH_COLUMNS[0], (longer == "A", longer == "B"), strict=True))}
+    if (longer := longer_of({}, attributes)) is not None:
+        kept |= zip(LENGTH_COLUMNS[0], (longer == "A", longer == "B"), strict=True)
+    return kept
 
 
 def standing(case: CaseDecision, criterion: str, withheld: Withheld | None) -> CaseDecision:
