@@ -10,6 +10,7 @@ from functools import partial
 from heapq import merge
 from itertools import repeat
 from operator import itemgetter
+from os import PathLike
 from sys import intern
 from typing import Any, Final, TypeAlias
 
@@ -49,12 +50,11 @@ class CasePatterns:
 
 
 def read_patterns(
-    path: Any, *, attributes: Sequence[str], reduced: Reduced, labels: bool = False
+    path: str | PathLike[str], *, attributes: Sequence[str], reduced: Reduced, labels: bool = False
 ) -> CasePatterns | None:
     """Return a log by its cases; None where they hardly repeat each other.
 
-    Answers are the leaves and forks of a tree. Every row moves its case on by one answer, wherever it stands in the
-    log, so that a case is a place in the tree.
+    Each row moves its case on by one answer, wherever it stands in the log: a case is a place in a tree of answers.
 
     Args:
         path: the log.
@@ -69,8 +69,13 @@ def read_patterns(
     tree = _Tree(str(path), attributes, reduced)
     if not tree.grow(iter_cells(path, attributes=(*attributes, *_DIGESTS[:1]))):
         return None
-    records = tree.records()
-    rows = list(iter_decoded(lambda: records, source=str(path), labels=labels, held=True))
+    standing = tree.standing()
+
+    def records() -> Iterator[Record]:
+        for number, (case_id, answer) in enumerate(standing, start=1):
+            yield number, {**answer.record, "case_id": case_id}
+
+    rows = list(iter_decoded(records, source=str(path), labels=labels, held=True))
     return CasePatterns(rows=rows, like=tree.like, questions=tree.questions)
 
 
@@ -188,7 +193,8 @@ class _Tree:
                 layout.check_numbers(cells, self._source, number)
             if layout.digests and self._plain[after][0]:
                 self._note_asked(group, case_id, [cells[one] for one in layout.digests])
-        return bool(self._groups)
+        apart = sum(len(self._apart(group.judge)) for group in self._groups.values())
+        return bool(self._groups) and apart <= _MOST
 
     def _answer(self, layout: _Layout, line: int, cells: Sequence[Any]) -> _Answer:
         """Return an answer that stands in a line for the first time, or before in one with other columns."""
@@ -230,19 +236,20 @@ class _Tree:
         else:
             group.asked[case_id] = digest
 
-    def records(self) -> list[Record]:
-        """Return the records of the cases that stand for all, and learn for how many each does.
+    def standing(self) -> list[tuple[str, _Answer]]:
+        """Return the cases that stand for all with their answers, and learn for how many each does.
 
-        One that some other record is like may stand earlier in the log: its line is that of the first such one.
+        They are sorted so that what is there for the first time in the log is there for the first time here: a row
+        stands after the first one of its case, and after the first row anywhere that says the same.
         """
-        lines: list[tuple[int, dict[str, Any]]] = []
-        for case_id, place, line in self._standing():
+        lines: list[tuple[int, str, _Answer]] = []
+        for case_id, place, line in self._representatives():
             at = line
             for answer in self._path(place):
                 at = max(at, answer.line)
-                lines.append((at, {**answer.record, "case_id": case_id}))
+                lines.append((at, case_id, answer))
         lines.sort(key=itemgetter(0))
-        return [(number, record) for number, (_, record) in enumerate(lines, start=1)]
+        return [(case_id, answer) for _, case_id, answer in lines]
 
     def _path(self, place: int) -> list[_Answer]:
         """Return the answers on the way to a place."""
@@ -252,7 +259,7 @@ class _Tree:
             answers.append(answer)
         return answers[::-1]
 
-    def _standing(self) -> Iterator[tuple[str, int, int]]:
+    def _representatives(self) -> Iterator[tuple[str, int, int]]:
         """Yield the first case of every pattern and each that is in several runs, its place and its first line."""
         for group in self._groups.values():
             apart = self._apart(group.judge)

@@ -12,7 +12,7 @@ from operator import mul
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow
 
 __all__ = [
     "Independence",
@@ -245,10 +245,9 @@ class VarianceSplit:
 _Moments: TypeAlias = "tuple[int, Fraction, Fraction]"  # how many values, their sum, the sum of their squares
 
 
-def _exact(verdict: Verdict, positive: Verdict) -> Fraction | int:
-    if not is_number(verdict):
-        return int(verdict == positive)
-    return verdict if isinstance(verdict, int) else Fraction(verdict)  # type: ignore[arg-type]
+@lru_cache(maxsize=4096, typed=True)
+def _exact(verdict: Verdict, positive: Verdict) -> Fraction:
+    return Fraction(verdict) if isinstance(verdict, (int, float)) else Fraction(verdict == positive)
 
 
 def _spread(parts: Iterable[tuple[int, _Moments]]) -> Fraction:
@@ -270,16 +269,17 @@ def _cells(
     rows: Iterable[VerdictRow], positive: Verdict, like: Mapping[CaseKey, int]
 ) -> list[tuple[int, list[_Moments]]]:
     """Return the values of every case by perturbation, and how many such cases there are."""
-    table: dict[str, dict[str, list[Fraction | int]]] = {}
+    table: dict[str, dict[str, list[Fraction]]] = {}
     times: dict[str, int] = {}
     for row in rows:
         if row.verdict is not None:
             times[row.case_id] = like.get(row.case_key, 1)
             table.setdefault(row.case_id, {}).setdefault(row.perturbation, []).append(_exact(row.verdict, positive))
-    return [
-        (times[case_id], [(len(cell), sum(cell), sum(value * value for value in cell)) for cell in case.values()])  # type: ignore[misc]
-        for case_id, case in table.items()
-    ]
+    return [(times[case_id], [_moments(cell) for cell in case.values()]) for case_id, case in table.items()]
+
+
+def _moments(values: Collection[Fraction]) -> _Moments:
+    return len(values), sum(values, Fraction()), sum((value * value for value in values), Fraction())
 
 
 def variance_split(
