@@ -65,7 +65,7 @@ def random_log(chance: random.Random, verdicts: list[Any]) -> list[VerdictRow]:
                 for name in criteria:
                     given = None if have(0.07) else chance.choice(verdicts[: chance.choice([1, 1, 2, 3])])
                     outcome = chance.choice(["unparsed", "refused", "error"]) if given is None else "ok"
-                    row = VerdictRow(**call, criterion=name, verdict=given, outcome=outcome, gold=golds.get(name))
+                    row = VerdictRow(**call | {"outcome": outcome}, criterion=name, verdict=given, gold=golds.get(name))
                     rows += [] if have(0.05) else [row]
     order = chance.choice(["cases", "repetitions", "criteria", "none"])
     if order == "none":

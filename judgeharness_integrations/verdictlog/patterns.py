@@ -26,6 +26,8 @@ Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
 Question: TypeAlias = "tuple[str, CaseKey, str | None]"  # a case, the one that stands for it, a digest of what it asks
 Questions: TypeAlias = "Callable[[str, str | None], Iterator[Question]]"  # of a judge, in one run or in all
 
+_Attributes: TypeAlias = "tuple[tuple[str, str | float], ...]"
+
 _MOST: Final = 100_000  # patterns, and cells that are known to be numbers
 _WORTH: Final = 4  # rows that a pattern must stand for where there are more
 _DIGESTS: Final = (PAIR_COLUMN, "probe_hash")  # of what a case asks; the first one there is
@@ -114,30 +116,31 @@ class _Layout:
         self._columns, self._reduced = columns, reduced
         self._core = [name for name in (*sorted(CORE), "pair", "side") if name in places and name != "case_id"]
         self._core_cells = itemgetter(*(places[name] for name in self._core))
-        self._call = places.get("call_id")
+        neutral = places["verdict"]  # a cell that tells no answers apart which others do not
+        self._call = places.get("call_id", neutral)
         self._attributes = [(name, places[name]) for name in attributes if name in places]
-        self._attribute_cells = itemgetter(*(place for _, place in self._attributes or [("", self.case)]))
-        self._kept: dict[Hashable, tuple[tuple[str, str | float], ...]] = {}
-        whole = columns.typed or self._call is not None or self._attributes
+        self._attribute_cells = itemgetter(*(place for _, place in self._attributes or [("", neutral)]))
+        self._kept: dict[Hashable, _Attributes] = {}
+        whole = columns.typed or "call_id" in places or self._attributes
         self.key: Callable[[Sequence[Any]], Hashable] = self._whole_key if whole else self._core_cells
 
     def _whole_key(self, cells: Sequence[Any]) -> Hashable:
-        core, call = self._core_cells(cells), None if self._call is None else cells[self._call]
-        return repr(core) if self._columns.typed else core, call is None or call == "", self._attributes_of(cells)
+        core, call, attributes = self._core_cells(cells), cells[self._call], self._attribute_cells(cells)
+        if self._columns.typed:
+            core, attributes = repr(core), repr(attributes)
+        kept = self._kept.get(attributes)
+        return core, call is None or call == "", self._learn(attributes, cells) if kept is None else kept
 
-    def _attributes_of(self, cells: Sequence[Any]) -> tuple[tuple[str, str | float], ...]:
-        """Return what matters of the attributes."""
-        if not self._attributes:
-            return ()
-        found = self._attribute_cells(cells)
-        mark = repr(found) if self._columns.typed else found
-        kept = self._kept.get(mark)
-        if kept is None:
-            given = {name: cells[place] for name, place in self._attributes if cells[place] not in (None, "")}
-            kept = tuple(self._reduced(given).items())
-            if len(self._kept) < _MOST:
-                self._kept[mark] = kept
+    def _learn(self, mark: Hashable, cells: Sequence[Any]) -> _Attributes:
+        kept = self._attributes_of(cells)
+        if len(self._kept) < _MOST:
+            self._kept[mark] = kept
         return kept
+
+    def _attributes_of(self, cells: Sequence[Any]) -> _Attributes:
+        """Return what matters of the attributes."""
+        given = {name: cells[place] for name, place in self._attributes if cells[place] not in (None, "")}
+        return tuple(self._reduced(given).items())
 
     def record(self, cells: Sequence[Any]) -> dict[str, Any]:
         """Return what matters of a line as a record, without its case."""
