@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.replay import replay_cases
 from judgeharness_integrations.cli._summary import JudgeSums, planned_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-FEW, MANY = 768, 2_304  # planned cases are read 256 at a time, and up to two such groups are held
+FEW, MANY = 2_304, 6_912  # planned cases are read 256 at a time, and up to two such groups are held
 LOOK_EVERY = 50
-MOST = 380  # more memory blocks: less than one for every four further cases
+MOST = 380  # more memory blocks: less than one for every twelve further cases
 
 
 class Log:
@@ -71,7 +71,7 @@ def summed(log: Log, cases: int) -> tuple[int, int, int]:
 @pytest.mark.untraced
 def test_many_cases_hold_no_more_objects_than_a_few() -> None:
     peaks: dict[str, list[int]] = {"replay": [], "labels": [], "summary": []}
-    for cases, expected in ((FEW, (768, 3_072, 110)), (FEW, (768, 3_072, 110)), (MANY, (2_304, 9_216, 330))):
+    for cases, expected in ((FEW, (2_304, 9_216, 330)), (FEW, (2_304, 9_216, 330)), (MANY, (6_912, 27_648, 988))):
         for name, found in peaks.items():
             gc.collect()
             before, log = sys.getallocatedblocks(), Log(labels=name == "labels")

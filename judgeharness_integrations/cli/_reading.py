@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import DECIDING_ATTRIBUTES, deciding_attributes
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 from judgeharness_integrations.verdictlog.decoding import as_labels
+from judgeharness_integrations.verdictlog.patterns import CasePatterns, read_patterns
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS, rows_of_folder, run_of
 
-__all__ = ["rows_of_log", "stop_notes", "without_garbage_collection"]
+__all__ = ["cases_of_log", "rows_of_log", "stop_notes", "without_garbage_collection"]
 
 
 def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> list[VerdictRow]:
@@ -26,9 +29,36 @@ def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> l
     """
     if log.is_dir():
         return _rows_in(log, run, labels=labels)
-    rows = read_log(log, labels=labels)
+    return _of_run(read_log(log, labels=labels), run, log)
+
+
+def cases_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> CasePatterns:
+    """Return the cases of a log, of one run where one is named, in memory that hardly grows with its rows.
+
+    Where cases hardly repeat each other, each is there with all that its rows hold.
+
+    Raises:
+        LogFormatError: see `rows_of_log`.
+        UnknownNameError: see there.
+        UsageError: see there.
+
+    """
+    try:
+        found = None if log.is_dir() else _patterns(log, labels=labels)
+    except LogFormatError:  # the reader of all rows says which line is the first one
+        found = None
+    if found is None:
+        return CasePatterns(rows=rows_of_log(log, run=run, labels=labels))
+    return replace(found, rows=_of_run(found.rows, run, log))
+
+
+def _patterns(log: Path, *, labels: bool) -> CasePatterns | None:
+    return read_patterns(log, attributes=DECIDING_ATTRIBUTES, reduced=deciding_attributes, labels=labels)
+
+
+def _of_run(rows: Sequence[VerdictRow], run: str | None, log: Path) -> list[VerdictRow]:
     if run is None:
-        return rows
+        return [*rows]
     found = [row for row in rows if row.run == run]
     if not found and {row.run for row in rows} <= {""}:
         raise UsageError(f"{log}: its rows name no run: leave out --run.")

@@ -36,8 +36,10 @@ from judgeharness_integrations.analysis.runs.report import never_asked, nothing_
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.cli._reading import cases_of_log, rows_of_log, without_garbage_collection
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.encoding import REUSED_FROM
+from judgeharness_integrations.verdictlog.patterns import CasePatterns
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
@@ -49,9 +51,6 @@ if TYPE_CHECKING:
 __all__ = ["anchored", "calibrations_of", "certificates_of", "replay_log", "rule_of"]
 
 
-_REUSED_FROM = "reused_from"  # attribute of a copied row: the run that paid for the answer
-
-
 def rule_of(spec: str) -> Rule:
     """Return the rule of a name or of `module:function`, modules in the working directory included."""
     if ":" not in spec:
@@ -61,11 +60,11 @@ def rule_of(spec: str) -> Rule:
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
 
 
-def _check_paid_once(rows: list[VerdictRow], source: str) -> None:
+def _check_paid_once(rows: Sequence[VerdictRow], source: str) -> None:
     """Refuse runs that share answers, which would count twice."""
     holders: dict[str, dict[str, None]] = {}  # the run that paid for answers -> the runs that hold them
     for row in rows:
-        holders.setdefault(str(row.attributes.get(_REUSED_FROM, row.run)), {})[row.run] = None
+        holders.setdefault(str(row.attributes.get(REUSED_FROM, row.run)), {})[row.run] = None
     shared = next((list(runs) for runs in holders.values() if len(runs) > 1), None)
     if shared is not None:
         names = safe_text(", ".join(repr(name) for name in shared), 200)
@@ -98,10 +97,11 @@ def replay_log(
     chosen = rule_of(rule)
     asked = _gates(gates)
     with without_garbage_collection():
-        whole = rows_of_log(log, run=run, labels=labels)
+        evidence = any([asked, criteria, calibration, certificate, folder_of(log)])
+        cases = _cases(log, chosen, run=run, labels=labels, evidence=evidence)
         if run is None:
-            _check_paid_once(whole, str(log))
-        rows = rows_about(whole, criteria)
+            _check_paid_once(cases.rows, str(log))
+        rows = rows_about(cases.rows, criteria)
         options: dict[str, Any] = {"judges": judges, "min_valid": min_valid, "tolerance": tolerance}
         groups = rows_of_judges(rows, judges)
         options["rule_fixed"] = rule_fixed_of_run(log, groups, chosen, min_valid=min_valid)
@@ -109,12 +109,13 @@ def replay_log(
         if not options["certificates"] and (unknown := unknown_certificate(log, rows)):
             typer.echo(unknown, err=True)
         planned, own = noted_of_run(log, run)
-        report = replay(rows, chosen, planned=planned, **options)
+        report = replay(rows, chosen, planned=planned, like=cases.like, **options)
         shown: dict[str, Any] = {
             "stopped": own is not None and own.stopped,
             "source": str(log),
             "as_json": as_json,
             "planned": planned,
+            "cases": cases,
         }
         known = _calibrations(log, calibration, groups)
         if known or report.certificates:
@@ -128,6 +129,13 @@ def replay_log(
         _show(report, checked, rows, judges, **shown)
         tell_gates(checked, stderr=as_json)
         return gate_exit(checked, graded=report.graded)
+
+
+def _cases(log: Path, rule: Rule, *, run: str | None, labels: bool, evidence: bool) -> CasePatterns:
+    """Return the cases of a log, with everything their rows hold where that may be read."""
+    if evidence or not rule.own:
+        return CasePatterns(rows=rows_of_log(log, run=run, labels=labels))
+    return cases_of_log(log, run=run, labels=labels)
 
 
 def _calibrations(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
@@ -155,10 +163,11 @@ def _show(
     stopped: bool,
     source: str,
     planned: Mapping[str, int],
+    cases: CasePatterns,
     as_json: bool,
 ) -> None:
     asked = rows_of_judges(rows, judges)
-    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned), *_ungraded(report)]
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned, cases), *_ungraded(report)]
     if as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
@@ -169,16 +178,19 @@ def _show(
     from judgeharness_integrations.reporting.terminal import console, show_section  # noqa: PLC0415 - tables
 
     groups = [group for mine in asked.values() for group in by_criterion(mine).values()]
-    show_section(replay_section(report, groups, source=source, notes=notes), console())
+    show_section(replay_section(report, groups, like=cases.like, source=source, notes=notes), console())
 
 
-def _missing(asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int]) -> Iterator[str]:
+def _missing(
+    asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int], cases: CasePatterns
+) -> Iterator[str]:
     """Yield how many of a judge's planned cases have no row, and how many are copies."""
     for judge, rows in asked.items():
-        cases = planned.get(judge, 0)
-        if (never := cases - len(by_case(rows))) > 0:
-            yield f"{judge}: {never_asked(never, cases)}: not graded"
-        yield from (f"{judge}: {line}" for line in copied_cases(rows))
+        wanted, groups = planned.get(judge, 0), by_case(rows)
+        found = sum(cases.like.get((held, judge, case_id), 1) for held, case_id in groups)
+        if (never := wanted - found) > 0:
+            yield f"{judge}: {never_asked(never, wanted)}: not graded"
+        yield from (f"{judge}: {line}" for line in copied_cases(rows))  # patterns stand for no copies
 
 
 def _ungraded(report: ReplayReport) -> Iterator[str]:

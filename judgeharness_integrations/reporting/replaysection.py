@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
 from judgeharness_integrations.analysis.certifying.wording import held_text
@@ -18,7 +19,7 @@ from judgeharness_integrations.reporting.measured import (
 )
 from judgeharness_integrations.reporting.sections import Block, Section, Table
 from judgeharness_integrations.verdictlog.plain import fixed, p_text, percent
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, verdict_text
 
 __all__ = ["replay_fragment", "replay_section"]
 
@@ -27,6 +28,7 @@ def replay_section(
     report: ReplayReport,
     groups: Sequence[Sequence[VerdictRow]] = (),
     *,
+    like: Mapping[CaseKey, int] = MappingProxyType({}),
     source: str = "",
     notes: Sequence[str] = (),
 ) -> Section:
@@ -35,6 +37,7 @@ def replay_section(
     Args:
         report: what was decided.
         groups: the rows behind each of its entries, whose variance is split; none where they are not known.
+        like: case of these rows -> how many cases it stands for, where it is not itself alone.
         source: what was replayed.
         notes: what is to be known before the numbers.
 
@@ -42,7 +45,7 @@ def replay_section(
     chosen = "before the samples" if report.rule_fixed == "before" else "after the samples: exploratory"
     return Section(
         title=f"replay of {source}" if source else f"replay under {report.rule}",
-        blocks=(f"rule: {report.rule}, chosen {chosen}", *notes, *_blocks(report, groups)),
+        blocks=(f"rule: {report.rule}, chosen {chosen}", *notes, *_blocks(report, groups, like)),
     )
 
 
@@ -51,7 +54,9 @@ def replay_fragment(report: ReplayReport) -> str:
     return section_html(replay_section(report))
 
 
-def _blocks(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) -> Iterator[Block]:
+def _blocks(
+    report: ReplayReport, groups: Sequence[Sequence[VerdictRow]], like: Mapping[CaseKey, int]
+) -> Iterator[Block]:
     entries = report.judges
     yield measured_table((Measured(name=_name(entry), replay=entry) for entry in entries), title="decisions")
     yield from stopping_sentences(entries)
@@ -64,7 +69,7 @@ def _blocks(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) -> Ite
     if numbers := [entry for entry in entries if entry.kind == "numbers"]:
         yield _score_table(numbers)
     if pairs := [(entry, rows) for entry, rows in zip(entries, groups, strict=False) if not entry.curtailed]:
-        yield _variance_table(pairs)
+        yield _variance_table(pairs, like)
     for judge, held in report.certificates.items():
         for line in (held_text(*held), *held[0].warnings(one.criterion for one in entries if one.judge == judge)):
             yield f"{judge}: {line}"
@@ -147,13 +152,13 @@ def _scores(entry: JudgeReplay) -> list[str]:
     ]
 
 
-def _variance_table(pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]]) -> Block:
+def _variance_table(pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]], like: Mapping[CaseKey, int]) -> Block:
     if not any(_repeated(group) for _, group in pairs):
         return "variance of single samples: cannot be split, nothing was asked twice under one perturbation"
     splits = [
-        (entry, positive, variance_split(group) if positive is None else variance_split(group, positive=positive))
+        (entry, positive, variance_split(group, positive=positive or "PASS", like=like))
         for entry, group in pairs
-        for positive in [None if entry.kind == "numbers" else _positive(group)]
+        for positive in [None if entry.kind == "numbers" else _positive(group, like)]
     ]
     columns = ("judge", "of", "cases\n%", "pertur-\nbations %", "repeti-\ntions %", "ICC(1)", "negative,\nset to 0")
     title = "variance of single samples: between cases, perturbations, repetitions"
@@ -182,8 +187,11 @@ def _shares(split: VarianceSplit) -> list[str]:
     return [percent(None if part is None or not total else part / total) for part in parts]
 
 
-def _positive(rows: Sequence[VerdictRow]) -> Verdict | None:
+def _positive(rows: Sequence[VerdictRow], like: Mapping[CaseKey, int]) -> Verdict | None:
     """Return the label whose indicator varies: PASS or A where they occur, else the most frequent one."""
-    counts = Counter(row.verdict for row in rows if row.verdict is not None)
+    counts: Counter[Verdict] = Counter()
+    for row in rows:
+        if row.verdict is not None:
+            counts[row.verdict] += like.get(row.case_key, 1)
     known = [label for label in ("PASS", "A") if label in counts]
     return known[0] if known else counts.most_common(1)[0][0] if counts else None

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
@@ -27,7 +27,7 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
 )
 
-__all__ = ["Record", "as_labels", "decode", "iter_decoded"]
+__all__ = ["CORE", "NUMBERS", "Line", "Record", "as_labels", "decode", "iter_decoded", "perturbation_of"]
 
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
 _Group: TypeAlias = "tuple[str, str | None]"
@@ -38,33 +38,37 @@ _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 _PASS_OR_FAIL = ("PASS", "FAIL")
 _OF_PAIRS = ("A", "B", "TIE", "better", "worse")
 _KEY = frozenset({"run", "case_id", "judge", "criterion", "perturbation", "repetition"})
-_CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}
-_REPEATED = (*(_CORE - {"case_id"}), "pair", "side")
+CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}  # columns of who was asked what, and the answer
+_REPEATED = (*(CORE - {"case_id"}), "pair", "side")
 _MOST_ANSWERS = 100_000  # that are remembered, so that a column of scores with many decimals does not fill memory
 
 _Answer: TypeAlias = "tuple[Verdict | None, str, str, str, str, int | None, bool, Any, Verdict | None]"
 _drafted_row = drafted(VerdictRow)
 
 
-class _Line:
-    """One record with its place, for errors."""
+class Line:
+    """One record with its place, for errors: what cannot be read is a LogFormatError that names it."""
 
     __slots__ = ("columns", "number", "source")
 
     def __init__(self, source: str, record: Record) -> None:
+        """Hold a record of a source."""
         self.source = source
         self.number, self.columns = record
 
     def fail(self, problem: str) -> NoReturn:
+        """Raise an error that names the place."""
         raise LogFormatError.at(self.source, self.number, problem)
 
     def text(self, name: str, default: str) -> str:
+        """Return a cell as text, `default` for an empty one."""
         value = self.columns.get(name)
         if value.__class__ is str:
             return value or default
         return default if value is None else str(value)
 
     def integer(self, name: str) -> int | None:
+        """Return a whole number of at least 0, None for an empty cell."""
         value = self.columns.get(name)
         if value is None or value == "":
             return None
@@ -79,6 +83,7 @@ class _Line:
         return number
 
     def decimal(self, name: str) -> float:
+        """Return a finite number."""
         value = self.columns[name]
         try:
             number = float(value)
@@ -131,13 +136,16 @@ class _Line:
         return True
 
 
-_OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
+NUMBERS: Mapping[str, Callable[[Line, str], float | None]] = {  # columns that hold numbers, and what reads them
+    **dict.fromkeys((*TOKENS, "attempts"), Line.integer),
+    "latency_s": Line.decimal,
+}
+_OPTIONAL: dict[str, Callable[[Line, str], str | float | None]] = {
     **dict.fromkeys(
         ("call_id", "reasoning", "raw", "model", "service_tier", "finish_reason", "error", "asked_at", "probe_hash"),
         lambda line, name: line.text(name, ""),
     ),
-    **dict.fromkeys((*TOKENS, "attempts"), _Line.integer),
-    "latency_s": _Line.decimal,
+    **NUMBERS,
 }
 _OPTIONAL_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name in _OPTIONAL)
 _NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
@@ -145,7 +153,7 @@ _NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
 
 def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> list[VerdictRow]:
     """Return the rows of a file's records; see `read_log`."""
-    lines = [_Line(source, record) for record in records]
+    lines = [Line(source, record) for record in records]
     return list(_decoded(lambda: lines, source, _itself, labels=labels))
 
 
@@ -162,7 +170,7 @@ def iter_decoded(
     Besides its key no record is held, and of that only a digest unless the caller holds the rows (`held`).
     """
     mark = _itself if held else _digest
-    return _decoded(lambda: (_Line(source, record) for record in records()), source, mark, labels=labels)
+    return _decoded(lambda: (Line(source, record) for record in records()), source, mark, labels=labels)
 
 
 def _itself(key: RowKey) -> RowKey:
@@ -174,7 +182,7 @@ def _digest(key: RowKey) -> bytes:
 
 
 def _decoded(
-    lines: Callable[[], Iterable[_Line]], source: str, mark: Callable[[RowKey], Hashable], *, labels: bool
+    lines: Callable[[], Iterable[Line]], source: str, mark: Callable[[RowKey], Hashable], *, labels: bool
 ) -> Iterator[VerdictRow]:
     """Yield rows; `mark` is what is remembered of a key."""
     numeric = _numeric_criteria(_checked(lines(), source), labels=labels)
@@ -191,7 +199,7 @@ def _decoded(
         yield row
 
 
-def _checked(lines: Iterable[_Line], source: str) -> Iterator[_Line]:
+def _checked(lines: Iterable[Line], source: str) -> Iterator[Line]:
     """Yield lines of a schema that is known here, of a file that has rows and the columns rows need."""
     first = True
     for line in lines:
@@ -212,13 +220,13 @@ def _check_columns(first: Record, source: str) -> None:
         raise LogFormatError.at(source, line, f"column {missing[0]!r} is missing: a log needs case_id and verdict.")
 
 
-def _check_schema(line: _Line) -> None:
+def _check_schema(line: Line) -> None:
     schema = line.text("schema", "")
     if schema.startswith("judgeharness.log/"):
         line.fail(f"schema {schema!r} is not known here: this version reads {LOG_SCHEMA}.")
 
 
-def _numeric_criteria(lines: Iterable[_Line], *, labels: bool) -> frozenset[_Group]:
+def _numeric_criteria(lines: Iterable[Line], *, labels: bool) -> frozenset[_Group]:
     """Return the numeric groups: every verdict of them is a plain finite decimal; none if all are to be labels."""
     kinds: dict[_Group, tuple[bool, int]] = {}
     known: set[tuple[object, ...]] = set()  # logs repeat a few verdicts many times
@@ -261,12 +269,12 @@ class _Layout:
     """Records with the same columns. Each distinct answer is read once: logs repeat few of them many times."""
 
     def __init__(self, columns: tuple[str, ...], numeric: frozenset[_Group]) -> None:
-        self.others = tuple(name for name in columns if name not in _CORE)
+        self.others = tuple(name for name in columns if name not in CORE)
         self._repeated = tuple(name for name in _REPEATED if name in columns)
         self._numeric = numeric
         self._known: dict[tuple[object, ...], _Answer] = {}
 
-    def answer(self, line: _Line) -> _Answer:
+    def answer(self, line: Line) -> _Answer:
         """Return what a line says of who was asked what, and the answer."""
         columns = line.columns
         cells = [columns[name] for name in self._repeated]
@@ -281,9 +289,8 @@ class _Layout:
                 self._known[key] = answer
         return answer
 
-    def _read(self, line: _Line) -> _Answer:
-        perturbation, numeric = line.text("perturbation", ""), self._numeric
-        swapped = _swapped(line, perturbation)
+    def _read(self, line: Line) -> _Answer:
+        perturbation, numeric = perturbation_of(line), self._numeric
         to_kind = _number if numeric and line.group() in numeric else _label
         verdict, outcome = _verdict(line)
         return (
@@ -291,9 +298,9 @@ class _Layout:
             line.text("run", ""),
             line.text("judge", "judge"),
             line.text("criterion", "verdict"),
-            perturbation or ("position_swap" if swapped else "none"),
+            perturbation,
             line.integer("repetition"),
-            swapped,
+            _swapped(line, perturbation),
             outcome,
             _gold(line, to_kind),
         )
@@ -311,7 +318,7 @@ class _Layouts(dict[tuple[str, ...], _Layout]):
         return layout
 
 
-def _row(line: _Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> VerdictRow:
+def _row(line: Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> VerdictRow:
     """Return the row of a line; `repeated` counts rows without a repetition, which is their place among their like."""
     optional: dict[str, Any] = {}
     attributes: dict[str, str | float] = {}
@@ -347,7 +354,7 @@ def _row(line: _Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> Ve
     )
 
 
-def _verdict(line: _Line) -> tuple[Verdict | None, Any]:
+def _verdict(line: Line) -> tuple[Verdict | None, Any]:
     verdict = line.verdict("verdict")
     outcome = line.text("outcome", "unparsed" if verdict is None else "ok")
     if verdict == ABSTAIN:  # abstaining is the harness's decision; a judge that does not answer refused
@@ -359,7 +366,7 @@ def _verdict(line: _Line) -> tuple[Verdict | None, Any]:
     return verdict, outcome
 
 
-def _gold(line: _Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> Verdict | None:
+def _gold(line: Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> Verdict | None:
     gold = line.verdict("gold")
     if gold in _PASS_OR_FAIL:  # people may have said PASS or FAIL where the judge gives scores
         return gold
@@ -371,7 +378,12 @@ def _gold(line: _Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> V
         line.fail(f"gold {gold!r} is neither a number, as the verdicts of its criterion are, nor PASS or FAIL.")
 
 
-def _swapped(line: _Line, perturbation: str) -> bool:
+def perturbation_of(line: Line) -> str:
+    """Return what a line was asked under, as far as it says."""
+    return line.text("perturbation", "") or ("position_swap" if _swapped(line, "") else "none")
+
+
+def _swapped(line: Line, perturbation: str) -> bool:
     value = line.columns.get("swapped")
     if value is None or value == "":
         return _swaps(perturbation)

@@ -7,13 +7,15 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import lru_cache, partial
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
@@ -22,9 +24,12 @@ from judgeharness_integrations.verdictlog.encoding import (
     COLUMNS,
     LOG_SCHEMA,
     LONE_SURROGATES,
+    QUOTED,
     ROW_COLUMNS,
+    ROW_FIELDS,
     attribute_columns,
     defused,
+    restored,
     to_cells,
     to_record,
     to_row,
@@ -38,6 +43,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "Cells",
+    "Columns",
+    "iter_cells",
     "iter_log",
     "iter_records",
     "open_text",
@@ -176,7 +184,28 @@ def _delimiter(header: str) -> str:
     return "," if "," in header else max(",;\t", key=header.count)
 
 
-def _csv_records(text: IO[str], source: str) -> Iterator[Record]:
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """The columns that lines of a source share: their names, and what makes a record of their cells.
+
+    `typed`: cells are values of JSON, where 1, 1.0 and true differ though they are equal.
+    """
+
+    names: tuple[str, ...]
+    record: Callable[[Sequence[Any]], dict[str, Any]]
+    typed: bool = False
+
+    @classmethod
+    def named(cls, names: Iterable[str], *, typed: bool = False) -> Columns:
+        """Return columns whose cells are what a record holds."""
+        names = tuple(names)
+        return cls(names=names, record=lambda cells: dict(zip(names, cells, strict=True)), typed=typed)
+
+
+Cells: TypeAlias = "tuple[int, Columns, Sequence[Any]]"  # line, its columns, what stands in them
+
+
+def _csv_cells(text: IO[str], source: str) -> Iterator[Cells]:
     csv.field_size_limit(_CSV_FIELD_LIMIT)
     first = text.readline()
     reader = csv.reader(chain([first], text), strict=True, delimiter=_delimiter(first))
@@ -185,14 +214,20 @@ def _csv_records(text: IO[str], source: str) -> Iterator[Record]:
         if len(set(header)) != len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise LogFormatError.at(source, 1, f"column {twice!r} stands twice.")
-        width = len(header)
+        width, columns, bare = len(header), Columns.named(header), None
+        schema = header.index("schema") if "schema" in header else None
         for cells in reader:
             if len(cells) != width:
                 if not cells:
                     continue
                 problem = f"{len(cells)} cells where the header has {width}."
                 raise LogFormatError.at(source, reader.line_num, problem)
-            yield reader.line_num, unquoted(dict(zip(header, cells, strict=True)))
+            if schema is not None and cells[schema] == QUOTED:
+                record = unquoted(columns.record(cells))
+                bare = Columns.named(record) if bare is None else bare
+                yield reader.line_num, bare, list(record.values())
+            else:
+                yield reader.line_num, columns, cells
     except csv.Error as error:
         raise LogFormatError.at(source, reader.line_num, f"is not CSV ({error}).") from error
 
@@ -221,7 +256,11 @@ def iter_records(path: str | PathLike[str]) -> Iterator[Record]:
     kind = _format(path)
     if kind in _TEXTS:
         with open_text(path) as text:
-            yield from (_csv_records if kind == ".csv" else _jsonl_records)(text, str(path))
+            if kind == ".csv":
+                for number, columns, cells in _csv_cells(text, str(path)):
+                    yield number, columns.record(cells)
+            else:
+                yield from _jsonl_records(text, str(path))
     elif kind == ".parquet":
         yield from parquet_records(path)
     else:
@@ -234,6 +273,72 @@ def _database_records(path: Path) -> Iterator[Record]:
     with SqlLog(path, create=False) as log:
         for number, row in enumerate(log.rows(), start=1):
             yield number, to_record(row)
+
+
+def iter_cells(path: str | PathLike[str], *, attributes: Sequence[str]) -> Iterator[Cells]:
+    """Yield the lines of a log as they stand there, which is cheaper than records of them.
+
+    Args:
+        path: the log.
+        attributes: those that are asked for; a source may leave out others, and evidence that was written as a number.
+
+    Raises:
+        LogFormatError: see `iter_records`.
+
+    """
+    path = Path(path)
+    kind = _format(path)
+    if kind == ".csv":
+        with open_text(path) as text:
+            yield from _csv_cells(text, str(path))
+    elif kind in DATABASE_SUFFIXES:
+        yield from _database_cells(path, attributes)
+    else:
+        known: dict[tuple[str, ...], Columns] = {}
+        for number, record in iter_records(path):
+            names = tuple(record)
+            if names not in known:
+                known[names] = Columns.named(names, typed=True)
+            yield number, known[names], list(record.values())
+
+
+_ANSWER = (
+    "case_id",
+    "verdict",
+    "run",
+    "judge",
+    "criterion",
+    "perturbation",
+    "repetition",
+    "swapped",
+    "outcome",
+    "gold",
+)
+_ASKED = ("call_id", "probe_hash")
+
+
+def _database_cells(path: Path, attributes: Sequence[str]) -> Iterator[Cells]:
+    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
+
+    fields = (*_ANSWER, *_ASKED)
+    columns = Columns(names=(*fields, *attributes), record=partial(_record_of_cells, (*fields, *attributes)))
+
+    @lru_cache(maxsize=1024)
+    def of_json(text: str | None) -> tuple[Any, ...]:
+        given = {} if text is None else json.loads(text)
+        return tuple([given.get(name) for name in attributes])
+
+    with SqlLog(path, create=False) as log:
+        for number, values in enumerate(log.values((*fields, "attributes")), start=1):
+            yield number, columns, (restored(values[0]), *values[1:-1], *of_json(values[-1]))
+
+
+def _record_of_cells(names: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
+    """Return the record of a row of a database of which some columns were read; its case is left as it is."""
+    given = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+    kept = {name: given[name] for name in names if name in given and name not in ROW_FIELDS}
+    values = [given.get(name) for name in ROW_FIELDS]
+    return {**to_record(to_row([*values, json.dumps(kept)])), "case_id": given["case_id"]}
 
 
 def read_records(path: str | PathLike[str]) -> list[Record]:

@@ -17,6 +17,7 @@ __all__ = [
     "PROBE",
     "PROBE_PROPERTIES",
     "TOKENS",
+    "CaseKey",
     "CutOff",
     "Ending",
     "Label",
@@ -41,6 +42,7 @@ Label: TypeAlias = str
 Verdict: TypeAlias = str | int | float | frozenset[str]
 Outcome: TypeAlias = Literal["ok", "unparsed", "refused", "error"]
 RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
+CaseKey: TypeAlias = "tuple[str, str, str]"
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
 EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
@@ -92,6 +94,11 @@ class VerdictRow:
     def key(self) -> RowKey:
         """What identifies the row: run, case, judge, criterion, perturbation, repetition."""
         return (self.run, self.case_id, self.judge, self.criterion, self.perturbation, self.repetition)
+
+    @property
+    def case_key(self) -> CaseKey:
+        """The rows that are decided together: run, judge, case."""
+        return (self.run, self.judge, self.case_id)
 
     @property
     def ok(self) -> bool:

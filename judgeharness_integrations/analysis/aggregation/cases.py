@@ -5,24 +5,35 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER
 from judgeharness_integrations.analysis.aggregation.curtailing import settled
-from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits, decide, samples_planned
+from judgeharness_integrations.analysis.aggregation.deciding import (
+    PLANNED_SAMPLES,
+    check_rule_fits,
+    decide,
+    samples_planned,
+)
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, not_graded
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.statistics import distance_share, modal_share
+from judgeharness_integrations.analysis.calibration.controls import longer_of
+from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, REUSED_FROM
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 __all__ = [
+    "DECIDING_ATTRIBUTES",
     "CaseDecision",
     "Withheld",
     "case_consistency",
     "case_decisions",
     "center_of",
     "decided_case",
+    "deciding_attributes",
     "not_asked",
     "scores_of",
     "standing",
@@ -99,6 +110,17 @@ def decided_case(
         curtailed=asked_for > 0,
         censored=censored,
     )
+
+
+DECIDING_ATTRIBUTES: Final = (CLUSTER, PLANNED_SAMPLES, REUSED_FROM, *dict.fromkeys(chain(*LENGTH_COLUMNS)))
+
+
+def deciding_attributes(attributes: Mapping[str, Any]) -> dict[str, str | float]:
+    """Return what a replay reads of the attributes of a row; of lengths, which differ, only which one is greater."""
+    kept = {name: attributes[name] for name in (CLUSTER, PLANNED_SAMPLES, REUSED_FROM) if name in attributes}
+    if (longer := longer_of({}, attributes)) is not None:
+        kept |= zip(LENGTH_COLUMNS[0], (longer == "A", longer == "B"), strict=True)
+    return kept
 
 
 def standing(case: CaseDecision, criterion: str, withheld: Withheld | None) -> CaseDecision:

@@ -44,6 +44,11 @@ class Rule:
     kind: Kind = "any"
     both_orders: bool = False
 
+    @property
+    def own(self) -> bool:
+        """Whether it is one of this package: they read verdicts and orders alone, other functions may read anything."""
+        return isinstance(self.function, (Bound, ByKind))
+
     def decide(self, rows: Sequence[VerdictRow]) -> Decision:
         """Return the decision over rows that hold at least one valid sample."""
         try:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from operator import mul
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow
 
 __all__ = [
     "Independence",
@@ -239,55 +242,97 @@ class VarianceSplit:
         return parts[0] / total
 
 
-def _spread(values: Sequence[float]) -> float:
-    center = sum(values) / len(values)
-    return sum((value - center) ** 2 for value in values)
+_Moments: TypeAlias = "tuple[int, Fraction, Fraction]"  # how many values, their sum, the sum of their squares
 
 
-def _numbers(rows: Iterable[VerdictRow], positive: Verdict) -> dict[str, dict[str, list[float]]]:
-    table: dict[str, dict[str, list[float]]] = {}
+@lru_cache(maxsize=4096, typed=True)
+def _exact(verdict: Verdict, positive: Verdict) -> Fraction:
+    return Fraction(verdict) if isinstance(verdict, (int, float)) else Fraction(verdict == positive)
+
+
+def _spread(parts: Iterable[tuple[int, _Moments]]) -> Fraction:
+    """Return the squared distances from the mean, summed over values, and over parts as often as each is there."""
+    sums: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for times, (size, total, squares) in parts:
+        sums[size] += times * (size * squares - total * total)
+    return sum((part / size for size, part in sums.items()), Fraction())
+
+
+def _together(parts: Iterable[tuple[int, _Moments]]) -> _Moments:
+    size, total, squares = 0, Fraction(), Fraction()
+    for times, part in parts:
+        size, total, squares = size + times * part[0], total + times * part[1], squares + times * part[2]
+    return size, total, squares
+
+
+def _cells(
+    rows: Iterable[VerdictRow], positive: Verdict, like: Mapping[CaseKey, int]
+) -> list[tuple[int, list[_Moments]]]:
+    """Return the values of every case by perturbation, and how many such cases there are."""
+    table: dict[str, dict[str, list[Fraction]]] = {}
+    times: dict[str, int] = {}
     for row in rows:
         if row.verdict is not None:
-            value = float(row.verdict) if is_number(row.verdict) else float(row.verdict == positive)  # type: ignore[arg-type]
-            table.setdefault(row.case_id, {}).setdefault(row.perturbation, []).append(value)
-    return table
+            times[row.case_id] = like.get(row.case_key, 1)
+            table.setdefault(row.case_id, {}).setdefault(row.perturbation, []).append(_exact(row.verdict, positive))
+    return [(times[case_id], [_moments(cell) for cell in case.values()]) for case_id, case in table.items()]
 
 
-def variance_split(rows: Iterable[VerdictRow], *, positive: Verdict = "PASS") -> VarianceSplit:
+def _moments(values: Collection[Fraction]) -> _Moments:
+    return len(values), sum(values, Fraction()), sum((value * value for value in values), Fraction())
+
+
+def variance_split(
+    rows: Iterable[VerdictRow], *, positive: Verdict = "PASS", like: Mapping[CaseKey, int] = MappingProxyType({})
+) -> VarianceSplit:
     """Split the variance of one judge and criterion by nested ANOVA with moments (unbalanced sizes allowed).
 
-    Labels enter as the indicator of `positive`. Source: Searle, Casella, McCulloch, Variance Components, ch. 3.
+    Labels enter as the indicator of `positive`. Sums are exact, so that a component that is 0 comes out as 0.
+    Source: Searle, Casella, McCulloch, Variance Components, ch. 3.
+
+    Args:
+        rows: of one judge and criterion.
+        positive: the label whose indicator is split.
+        like: case -> how many cases it stands for; itself alone where it is not named.
+
     """
-    table = _numbers(rows, positive)
-    cells = [cell for case in table.values() for cell in case.values()]
-    cases = [[value for cell in case.values() for value in cell] for case in table.values()]
-    everything = [value for case in cases for value in case]
-    total, n_cells, n_cases = len(everything), len(cells), len(cases)
-    within = sum(map(_spread, cells)) / (total - n_cells) if total > n_cells else None
+    table = _cells(rows, positive, like)
+    cells = [(times, cell) for times, case in table for cell in case]
+    cases = [(times, _together((1, cell) for cell in case)) for times, case in table]
+    everything = _together(cases)
+    total, n_cells, n_cases = everything[0], sum(times for times, _ in cells), sum(times for times, _ in cases)
+    within_spread, case_spread = _spread(cells), _spread(cases)
+    within = within_spread / (total - n_cells) if total > n_cells else None
     squares = {
-        "cells": sum(len(cell) ** 2 for cell in cells) / max(total, 1),
-        "cases": sum(len(case) ** 2 for case in cases) / max(total, 1),
-        "nested": sum(
-            sum(len(cell) ** 2 for cell in case.values()) / sum(map(len, case.values())) for case in table.values()
-        ),
+        "cells": Fraction(sum(times * size**2 for times, (size, *_) in cells), max(total, 1)),
+        "cases": Fraction(sum(times * size**2 for times, (size, *_) in cases), max(total, 1)),
+        "nested": _nested(table),
     }
-    between_perturbations: float | None = None
+    between_perturbations: Fraction | None = None
     if n_cells > n_cases and within is not None:
-        mean_square = (sum(map(_spread, cases)) - sum(map(_spread, cells))) / (n_cells - n_cases)
+        mean_square = (case_spread - within_spread) / (n_cells - n_cases)
         between_perturbations = (mean_square - within) * (n_cells - n_cases) / (total - squares["nested"])
-    between_cases: float | None = None
+    between_cases: Fraction | None = None
     if n_cases > 1 and within is not None:
-        mean_square = (_spread(everything) - sum(map(_spread, cases))) / (n_cases - 1)
-        lower = within + (between_perturbations or 0.0) * (squares["nested"] - squares["cells"]) / (n_cases - 1)
+        mean_square = (_spread([(1, everything)]) - case_spread) / (n_cases - 1)
+        lower = within + (between_perturbations or 0) * (squares["nested"] - squares["cells"]) / (n_cases - 1)
         between_cases = (mean_square - lower) * (n_cases - 1) / (total - squares["cases"])
     return _clipped(between_cases, between_perturbations, within)
 
 
-def _clipped(cases: float | None, perturbations: float | None, repetitions: float | None) -> VarianceSplit:
+def _nested(table: Iterable[tuple[int, list[_Moments]]]) -> Fraction:
+    """Return the sum over cases of the squared sizes of their cells over their own size."""
+    sums: Counter[int] = Counter()
+    for times, case in table:
+        sums[sum(size for size, *_ in case)] += times * sum(size**2 for size, *_ in case)
+    return sum((Fraction(part, size) for size, part in sums.items()), Fraction())
+
+
+def _clipped(cases: Fraction | None, perturbations: Fraction | None, repetitions: Fraction | None) -> VarianceSplit:
     parts = {"cases": cases, "perturbations": perturbations, "repetitions": repetitions}
     return VarianceSplit(
-        between_cases=None if cases is None else max(0.0, cases),
-        between_perturbations=None if perturbations is None else max(0.0, perturbations),
-        between_repetitions=repetitions,
+        between_cases=None if cases is None else max(0.0, float(cases)),
+        between_perturbations=None if perturbations is None else max(0.0, float(perturbations)),
+        between_repetitions=None if repetitions is None else float(repetitions),
         clipped=tuple(name for name, value in parts.items() if value is not None and value < 0),
     )

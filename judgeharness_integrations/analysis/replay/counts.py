@@ -47,23 +47,23 @@ class LabelCounts:
     calls: Counter[tuple[str, Verdict, Verdict | None]] = field(default_factory=Counter)
     compared: Counter[_Compared] = field(default_factory=Counter)
 
-    def add(self, case: CaseDecision, cluster: Hashable = None) -> None:
-        """Take in a case, alone or in the cluster it shares."""
+    def add(self, case: CaseDecision, cluster: Hashable = None, *, times: int = 1) -> None:
+        """Take in a case, alone or in the cluster it shares, as often as there are such cases (`times`)."""
         gold, verdict = self._kept(case.gold), case.decision.verdict
         decided = case.decision.status == "decided" and verdict is not None
-        self.ties += decided and verdict == "TIE"
+        self.ties += times * (decided and verdict == "TIE")
         asked = self.asked
         for row in case.rows:
             asked[row.perturbation] = None
         if gold is None:
             return
-        self.golds[gold] += 1
+        self.golds[gold] += times
         if decided and verdict is not None:
             longer = longer_of({}, case.rows[0].attributes)
-            self.compared[gold, verdict, longer, cluster] += 1
+            self.compared[gold, verdict, longer, cluster] += times
         calls = self.calls
         for row in case.rows:  # a failed call about a labelled case is wrong
-            calls[row.perturbation, gold, row.verdict] += 1
+            calls[row.perturbation, gold, row.verdict] += times
 
     def _kept(self, gold: Verdict | None) -> Verdict | None:
         if gold is None or not is_number(gold) or gold in (0, 1):
@@ -152,8 +152,8 @@ class PositionCounts:
     leans: Counter[Hashable] = field(default_factory=Counter)
     bases: dict[str, str] = field(default_factory=dict)  # swapped perturbation -> what its partner is called
 
-    def add(self, rows: Sequence[VerdictRow], cluster: Hashable = None) -> None:
-        """Take in the rows of a case, alone or in the cluster it shares."""
+    def add(self, rows: Sequence[VerdictRow], cluster: Hashable = None, *, times: int = 1) -> None:
+        """Take in the rows of a case, alone or in the cluster it shares, as often as there are such cases (`times`)."""
         if self.foreign:
             return
         used, orders = self.used, set()
@@ -165,9 +165,9 @@ class PositionCounts:
             self.foreign = True
             self.used, self.pairs = set(), {}
         elif len(orders) == _ORDERS:
-            self._pair(rows, cluster)
+            self._pair(rows, cluster, times)
 
-    def _pair(self, rows: Sequence[VerdictRow], cluster: Hashable) -> None:
+    def _pair(self, rows: Sequence[VerdictRow], cluster: Hashable, times: int) -> None:
         shown: dict[tuple[str, int], Verdict | None] = {}
         swapped: dict[tuple[str, int], Verdict | None] = {}
         for row in rows:
@@ -182,13 +182,13 @@ class PositionCounts:
         for key, verdict in shown.items():
             if key in swapped:
                 pair = (verdict, swapped[key])
-                pairs[pair] = pairs.get(pair, 0) + 1
+                pairs[pair] = pairs.get(pair, 0) + times
                 lean += (pair == _FIRST) - (pair == _SECOND)
         if cluster is not None:
             self.leans[cluster] += lean
             return
-        self.cases_first += lean > 0
-        self.cases_second += lean < 0
+        self.cases_first += times * (lean > 0)
+        self.cases_second += times * (lean < 0)
 
     @property
     def pairwise(self) -> bool:
@@ -226,38 +226,29 @@ class PositionCounts:
         }
 
 
-_MOST_TERMS = 512
+_UNIT: Final = 1 << 1074  # every float is a whole number of its inverse
 
 
 class ExactMean:
     """The mean of the values added: their exact sum, rounded once as `math.fsum` does, over their number."""
 
-    __slots__ = ("_terms", "count")
+    __slots__ = ("_sum", "count")
 
     def __init__(self) -> None:
         """Start without values."""
-        self._terms: list[float] = []
+        self._sum = 0  # times `_UNIT`
         self.count = 0
 
-    def add(self, value: float) -> None:
-        """Take in a value."""
-        self.count += 1
-        self._terms.append(value)
-        if len(self._terms) > _MOST_TERMS:
-            self._terms = _condensed(self._terms)
+    def add(self, value: float, *, times: int = 1) -> None:
+        """Take in a value so many times."""
+        numerator, denominator = value.as_integer_ratio()
+        self._sum += times * numerator * (_UNIT // denominator)
+        self.count += times
 
     @property
     def value(self) -> float | None:
         """The mean; None without values."""
-        return math.fsum(self._terms) / self.count if self.count else None
-
-
-def _condensed(terms: list[float]) -> list[float]:
-    """Return a few floats with exactly the sum of the terms: the rounded sum, the rounded rest, and so on."""
-    parts: list[float] = []
-    while rest := math.fsum([*terms, *(-part for part in parts)]):
-        parts.append(rest)
-    return parts
+        return self._sum / _UNIT / self.count if self.count else None
 
 
 _MOST_COMPARED: Final = 100_000  # cases whose gold, score and cluster are kept, 24 bytes each: memory stays bounded
@@ -290,26 +281,26 @@ class ScoreSums:
     clusters: array[int] = field(default_factory=_places)
     first: dict[Hashable, int] = field(default_factory=dict)
 
-    def add(self, case: CaseDecision, cluster: Hashable = None) -> None:
-        """Take in a case, alone or in the cluster it shares."""
+    def add(self, case: CaseDecision, cluster: Hashable = None, *, times: int = 1) -> None:
+        """Take in a case, alone or in the cluster it shares, as often as there are such cases (`times`)."""
         gold, verdict = case.gold, case.decision.verdict
         score = None if gold is None else read_score(gold)
         if gold is not None and score is None:
-            self.golds[gold] += 1
+            self.golds[gold] += times
             if isinstance(verdict, str) and case.decision.status == "decided":
-                self.passed[gold, verdict] += 1
+                self.passed[gold, verdict] += times
         if len(scores := scores_of(case)) > 1:
-            self.variance.add(statistics.variance(scores))
+            self.variance.add(statistics.variance(scores), times=times)
         center = None if _open_center(case) else center_of(case.decision)
         if center is not None and score is not None:
-            self._compare(float(score), center, cluster)
+            self._compare(float(score), center, cluster, times)
 
-    def _compare(self, score: float, center: float, cluster: Hashable) -> None:
-        self.error.add(abs(center - score))
-        if self.error.count <= _MOST_COMPARED:
+    def _compare(self, score: float, center: float, cluster: Hashable, times: int) -> None:
+        before = self.error.count
+        self.error.add(abs(center - score), times=times)
+        for place in range(before, min(self.error.count, _MOST_COMPARED)):
             self.scores.append(score)
             self.centers.append(center)
-            place = self.error.count
             self.clusters.append(place if cluster is None else self.first.setdefault(cluster, place))
 
     def measured(self) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class CriterionFold:
         planned: int | None = None,
         withheld: Withheld | None = None,
         cluster: Hashable = None,
+        times: int = 1,
     ) -> CaseDecision | None:
         """Take in all rows of one case and return what was decided.
 
@@ -92,12 +93,13 @@ class CriterionFold:
             planned: samples that were to be asked; the rows present when None.
             withheld: says why a decision does not stand; the case abstains then.
             cluster: what the case shares with others, or with itself in another run; None where it is alone.
+            times: how many cases have such rows, each alone.
 
         Returns:
             The decision; None when the rows cannot be folded, which `finish` will say.
 
         """
-        self._counts.cases += 1
+        self._counts.cases += times
         self._note_kinds(rows)
         if self._broken is not None:
             return None
@@ -107,7 +109,8 @@ class CriterionFold:
             self._broken = error
             return None
         stands = standing(case, self.criterion, withheld)
-        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)), cluster=cluster)
+        most = max(planned or 0, samples_planned(rows), len(rows))
+        self._count(case, stands, planned=most, cluster=cluster, times=times)
         return stands
 
     def _note_kinds(self, rows: Sequence[VerdictRow]) -> None:
@@ -130,28 +133,28 @@ class CriterionFold:
         except UsageError as error:
             self._broken = self._broken or error
 
-    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int, cluster: Hashable) -> None:
+    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int, cluster: Hashable, times: int) -> None:
         """Count a case as it stands; how consistent its samples are is a matter of what was found.
 
         The only valid one of several planned samples agrees with itself: it says nothing of consistency.
         """
         counts, rows = self._counts, case.rows
-        counts.rows += len(rows)
-        counts.statuses[case.decision.status] += 1
+        counts.rows += times * len(rows)
+        counts.statuses[case.decision.status] += times
         for row in rows:
             if row.outcome == "unparsed":
-                counts.unparsed += 1
-        counts.curtailed += case.curtailed
-        counts.censored += case.censored
-        counts.position.add(rows, cluster)
+                counts.unparsed += times
+        counts.curtailed += times * case.curtailed
+        counts.censored += times * case.censored
+        counts.position.add(rows, cluster, times=times)
         if self._numeric:
-            counts.scores.add(case, cluster)
+            counts.scores.add(case, cluster, times=times)
         else:
-            counts.labels.add(case, cluster)
+            counts.labels.add(case, cluster, times=times)
         consistency = case_consistency(found, numeric=bool(self._numeric), tolerance=self.tolerance)
         alone = planned > 1 and sum(row.verdict is not None for row in rows) == 1
         if consistency is not None and not alone:
-            counts.consistency.add(consistency)
+            counts.consistency.add(consistency, times=times)
 
     @property
     def problem(self) -> JudgeHarnessError | None:

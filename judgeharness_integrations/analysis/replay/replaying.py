@@ -15,7 +15,7 @@ from judgeharness_integrations.analysis.aggregation.rules import rule as named_r
 from judgeharness_integrations.analysis.design import RuleFixed
 from judgeharness_integrations.analysis.replay.folds import CriterionFold, JudgeFold
 from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay, ReplayReport
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, voting
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, voting
 
 __all__ = ["replay", "replay_cases", "replay_criterion", "rows_about", "rows_of_judges"]
 
@@ -30,6 +30,7 @@ def replay(
     rule_fixed: RuleFixed = "after",
     certificates: Certificates = MappingProxyType({}),
     planned: Mapping[str, int] = MappingProxyType({}),
+    like: Mapping[CaseKey, int] = MappingProxyType({}),
 ) -> ReplayReport:
     """Fold an existing log with a rule.
 
@@ -42,6 +43,7 @@ def replay(
         rule_fixed: whether the rule was chosen before or after the samples.
         certificates: judge -> a certificate and whether it holds (`replay_state`): what it does not certify abstains.
         planned: judge -> cases that were to be asked, where that is known: those without a row are not graded.
+        like: case -> how many cases it stands for; itself alone where it is not named. See `CasePatterns`.
 
     Raises:
         UnknownNameError: a judge or the rule is not known.
@@ -68,6 +70,7 @@ def replay(
             withheld=stand.get(judge),
             planned_cases=planned.get(judge),
             clusters=clusters,
+            like=like,
         )
         for judge, mine in selected.items()
         for clusters in (Clusters.of_rows(mine).shared(),)
@@ -135,18 +138,21 @@ def replay_criterion(
     withheld: Withheld | None = None,
     planned_cases: int | None = None,
     clusters: Mapping[str, Hashable] | None = None,
+    like: Mapping[CaseKey, int] = MappingProxyType({}),
 ) -> JudgeReplay:
     """Fold the rows of one judge and criterion; see `replay`, `case_decisions` and `CriterionFold.add`.
 
     `planned` names planned cases with their samples, `planned_cases` is how many cases there were where names are not
-    known; `clusters` are those of all rows of the judge, where the ones here are not all.
+    known; `clusters` are those of all rows of the judge, where the ones here are not all; `like` is how many cases one
+    stands for, each alone.
     """
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
     wanted = dict(planned or {})
     groups = by_case(voting(rows))
     shared = Clusters.of_rows(rows).shared() if clusters is None else clusters
-    for (_, case_id), group in groups.items():
-        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, cluster=shared.get(case_id))
+    for (run, case_id), group in groups.items():
+        times, cluster = like.get((run, judge, case_id), 1), shared.get(case_id)
+        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, cluster=cluster, times=times)
     return fold.finish(unasked=max(len(wanted), (planned_cases or 0) - fold.cases))
 
 

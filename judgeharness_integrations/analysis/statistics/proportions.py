@@ -135,11 +135,19 @@ def sign_test(first: int, second: int) -> float | None:
 
     In whole numbers, so that a large log costs no digit. None when there is no discordant pair.
     """
-    total = first + second
+    total, fewer = first + second, min(first, second)
     if not total:
         return None
-    ways = tail = 1
-    for k in range(min(first, second)):
+    if total - 2 * fewer < fewer:  # what lies between the two tails has fewer terms than a tail
+        between = _ways(total, fewer + 1, total - fewer)
+        return ((1 << total) - between) / (1 << total)
+    return min(1.0, _ways(total, 0, fewer + 1) / (1 << (total - 1)))
+
+
+def _ways(total: int, start: int, stop: int) -> int:
+    """Return how many subsets of `total` things have `start` to `stop` - 1 members."""
+    ways, found = math.comb(total, start), 0
+    for k in range(start, stop):
+        found += ways
         ways = ways * (total - k) // (k + 1)
-        tail += ways
-    return min(1.0, tail / (1 << (total - 1)))
+    return found

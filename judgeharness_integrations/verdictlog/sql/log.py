@@ -87,6 +87,10 @@ class SqlLog:
         """Yield the rows whose fields equal `where`, in the order they came, in constant memory."""
         return reading.rows_where(self._store, where)
 
+    def values(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Yield some columns of all rows as they are stored, in the order they came, in constant memory."""
+        return reading.stored_values(self._store, columns)
+
     def of_cases(self, *, run: str, judge: str, case_ids: Sequence[str]) -> dict[str, list[VerdictRow]]:
         """Return case id -> its rows of a run and a judge, in the order they came; cases without rows are left out."""
         return reading.rows_of_cases(self._store, run=run, judge=judge, case_ids=case_ids)

@@ -33,6 +33,7 @@ __all__ = [
     "rows_of_cases",
     "rows_where",
     "set_aside",
+    "stored_values",
     "taken_rows",
 ]
 
@@ -69,6 +70,11 @@ def _streamed(store: Store, query: Select[Any], where: Mapping[str, Any]) -> Ite
         row = to_row(values)
         if all(getattr(row, name) == value for name, value in where.items()):
             yield row
+
+
+def stored_values(store: Store, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield the values of some of `ROW_COLUMNS` as they are stored, in the order the rows came."""
+    return store.stream(select(*(VERDICTS.c[name] for name in columns)).order_by(VERDICTS.c.id))
 
 
 def rows_of_cases(store: Store, *, run: str, judge: str, case_ids: Sequence[str]) -> dict[str, list[VerdictRow]]:

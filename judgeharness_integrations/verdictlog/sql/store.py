@@ -260,7 +260,8 @@ class Store:
         with told(self.address), self.engine.connect() as connection:
             found = connection.execution_options(stream_results=True, max_row_buffer=_FETCHED).execute(statement)
             with found:
-                yield from found.yield_per(_FETCHED)
+                for some in found.yield_per(_FETCHED).partitions():  # a row at a time takes a fifth longer
+                    yield from some
 
     def close(self) -> None:
         """Close every connection."""
