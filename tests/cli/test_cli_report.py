@@ -305,8 +305,8 @@ def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path, capsys: pytes
             (
                 "4 of 124 cases were never asked",
                 "calibrated on human_labeled_set_v1",
-                "verdict: calibrated_precision 1.000 [0.943, 1.000] (64/64), calibrated_recall 0.914 [0.825, 0.960]",
-                "(64/70), n=120",
+                "verdict: calibrated precision 1.000 [0.943, 1.000] (64 of 64), calibrated recall 0.914 [0.825, 0.960]",
+                "(64 of 70); 120 labelled cases",
                 "cost 1.2840",
             ),
         ),

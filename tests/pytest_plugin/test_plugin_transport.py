@@ -107,7 +107,7 @@ def test_results_travel_and_are_put_in_order(run: Run, pytester: pytest.Pytester
     assert cases == ["case0", "case1", "case2", "greeting"]
     controller.stdout.fnmatch_lines(
         [
-            "passes*PASS 100.0 of 3*",
+            "*PASS 100.0 of 3*",
             "calls: 0 attempts of 100 allowed",  # what these workers counted is not in this session's file
             "no result: 3 tests that use the fixture ended without one (crashed, failed or not reached)",
             "test_suite.py::test_rule: a result of a worker cannot be read: rule 'my_own' is a function of the*",

@@ -193,7 +193,9 @@ def test_a_report_holds_its_panels() -> None:
     kept = report.to_dict()["panels"][0]
     assert (sorted(kept["judges"]), kept["pairs"]) == (["j0", "j1", "j2"], 20)
     assert kept["correlation_ci95"] == list(report.panels[0].correlation_ci95 or ())
-    assert report.panels[0].sentence in report._repr_html_()  # what a notebook shows
+    shown = report._repr_html_()  # what a notebook shows
+    assert "several judges together" in shown
+    assert f"<bdi>{report.panels[0].effective:.1f}</bdi>" in shown
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_a_few_points_of_the_curve_are_shown(steps: int, shown: int) -> None:
     points = lines[head + 3 : head + 3 + shown]
     assert points[0].startswith(f"{steps / 16:.3f} 1 of {steps + 2} {1 / (steps + 2):.3f}")
     assert f"{steps} of {steps + 2} {steps / (steps + 2):.3f} 0." in points[-1]
-    assert lines[head + 3 + shown].startswith("- a threshold read off here keeps no promise")
+    assert lines[head + 4 + shown].startswith("- a threshold read off here keeps no promise")
 
 
 def test_the_curve_says_that_a_threshold_read_off_it_keeps_no_promise() -> None:

@@ -59,6 +59,7 @@ balanced accuracy                   -                -
 lift over the commonest label  +0.000  [-0.793, 0.793]     n=1
 AC1                             1.000   [0.207, 1.000]     n=1
 macro F1                        1.000                -     n=1
+
 - balanced accuracy: every label is 'PASS', and of other items they say nothing
 - macro F1: over 1 label, no interval: every label and decision is 'PASS': nothing tells how the others fare
 - controls, right on the same 1 decided case: always PASS 1.000, a coin 0.500
