@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
-__all__ = [
-    "DATABASE_SUFFIXES",
-    "YamlError",
-    "document_schema",
-    "load_yaml",
-    "owner_only",
-    "refuse_same",
-]
-
 DATABASE_SUFFIXES: Final = (".sqlite", ".db")
 
 

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-__all__ = ["lazy"]
-
 
 def lazy(
     package: str, homes: Mapping[str, str], require: Callable[[str], None] | None = None

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rendered", "register_renderers", "renderer"]
-
 _PLACES: dict[tuple[str, str], str] = {}
 
 

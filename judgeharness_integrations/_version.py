@@ -1,5 +1,3 @@
 """The version of the package: beside the root, which names everything, so that any room may name it."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

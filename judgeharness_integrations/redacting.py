@@ -23,25 +23,6 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
-__all__ = [
-    "REDACTED",
-    "SHORTEST",
-    "URL_USER",
-    "Redactor",
-    "current_redactor",
-    "environment_secrets",
-    "is_keylike",
-    "knowing",
-    "model_secrets",
-    "names_secret",
-    "redacted",
-    "redactor",
-    "settings_secrets",
-    "without_query",
-    "without_secrets",
-]
-
-
 SHORTEST: Final = 12  # what is shorter, like `none` or `postgres`, is found in ordinary texts
 _SHORTEST_OF_SETTINGS: Final = 6  # where what somebody wrote into a configuration looks like a key
 _MOST: Final = 300  # objects looked at for the secrets of a judge; what holds its keys is near

@@ -25,30 +25,6 @@ if TYPE_CHECKING:
     from google.adk.evaluation.simulation.per_turn_user_simulator_quality_v1 import PerTurnUserSimulatorQualityV1
     from google.genai.types import Content
 
-__all__ = [
-    "STAND_IN",
-    "TESTED",
-    "addresses_of",
-    "aggregates_itself",
-    "ask_anew",
-    "asks_itself",
-    "content_text",
-    "evaluated_agent",
-    "evaluator_class",
-    "knows_informational",
-    "loading",
-    "needs_expected",
-    "parses_itself",
-    "reference_first",
-    "settle_rubrics",
-    "show_conversation",
-    "shows_thoughts",
-    "steps_of",
-    "summarizes_itself",
-    "token_usage_details",
-    "user_turn_prompt",
-]
-
 TESTED: Mapping[str, VersionRange] = MappingProxyType({"google-adk": VersionRange(lowest="2.8", newest="2.13")})
 
 STAND_IN = "gemini-2.5-flash"  # a model every ADK resolves, in evaluators that are never asked

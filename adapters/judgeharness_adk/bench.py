@@ -33,8 +33,6 @@ from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedE
 from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.judging.harness import JudgeHarness
 
-__all__ = ["benches"]
-
 _MODEL = "judgeharness-bench"
 _RUBRIC, _MATCH = "rubric_based_final_response_quality_v1", "final_response_match_v2"
 _SIDECAR = "measurements"

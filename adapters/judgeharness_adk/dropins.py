@@ -25,19 +25,6 @@ from judgeharness_adk.judges.users import ADK_READERS, judge_for
 from judgeharness_adk.measuring import Judged
 from judgeharness_adk.registrations import Registered, registered_for_this_agent
 
-__all__ = [
-    "EVALUATORS",
-    "HarnessedFinalResponseMatchV2Evaluator",
-    "HarnessedHallucinationsV1Evaluator",
-    "HarnessedLlmAsJudge",
-    "HarnessedPerTurnUserSimulatorQualityV1",
-    "HarnessedRubricBasedFinalResponseQualityV1Evaluator",
-    "HarnessedRubricBasedMultiTurnTrajectoryEvaluator",
-    "HarnessedRubricBasedToolUseV1Evaluator",
-    "evaluator_of",
-    "harnessed",
-]
-
 
 class HarnessedLlmAsJudge(HarnessedEvaluator, LlmAsJudge[Any]):
     """A harnessed metric with the public hooks of ADK's `LlmAsJudge`, for subclasses.

@@ -19,9 +19,6 @@ from judgeharness_integrations.verdictlog.plain import safe_text
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["read_document", "read_eval_set", "validated"]
-
-
 M = TypeVar("M", bound=BaseModel)
 
 

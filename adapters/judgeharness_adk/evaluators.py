@@ -25,8 +25,6 @@ from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["HarnessedEvaluator"]
-
 _LOGGER = logging.getLogger("judgeharness_adk")
 _LISTED = 10  # undecided questions that one line of the log names
 

@@ -21,8 +21,6 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
 
-__all__ = ["Hooked", "Hooks", "Measured", "Reply", "reread", "samples_of"]
-
 _SCORE = "adk_score"  # the attribute of a row that keeps what a hook scored
 _SCORES = {"PASS": 1.0, "FAIL": 0.0}
 T = TypeVar("T")

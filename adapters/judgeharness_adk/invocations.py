@@ -17,17 +17,6 @@ from pydantic import BaseModel
 from judgeharness_adk import _seams
 from judgeharness_integrations.judging.cases import AnswerCase
 
-__all__ = [
-    "InvocationCase",
-    "Question",
-    "Shown",
-    "invocation_case",
-    "part_name",
-    "question_of",
-    "rewritten_scenario",
-    "user_text",
-]
-
 # What of the agent's words a prompt shows: the final responses, everything it said, or nothing.
 Shown: TypeAlias = Literal["final", "spoken", "nothing"]
 

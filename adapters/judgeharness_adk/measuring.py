@@ -26,9 +26,6 @@ from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.verdictlog.row import TOKENS
 
-__all__ = ["Judged", "Keep", "Preparation", "measure_invocations", "observe", "observers"]
-
-
 _observers: tuple[Observer, ...] | None = None
 
 

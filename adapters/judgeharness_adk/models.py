@@ -36,18 +36,6 @@ from judgeharness_integrations.judging.judge import text_hash
 from judgeharness_integrations.judging.marks import MARKED_TEXT, TEXT_MARKS, code_of
 from judgeharness_integrations.judging.perturbations import Rewriter
 
-__all__ = [
-    "JudgeModel",
-    "ModelAnswerError",
-    "Replied",
-    "RequestTemplate",
-    "answer_of",
-    "config_of",
-    "model_rewriter",
-    "new_model",
-]
-
-
 _ENDS = frozenset({*FinishReason.__members__, *BlockedReason.__members__})  # other codes are errors
 _STATUS = {
     "RESOURCE_EXHAUSTED": 429,

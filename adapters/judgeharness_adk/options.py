@@ -26,18 +26,6 @@ from judgeharness_integrations.judging.harness import preset
 from judgeharness_integrations.judging.importing import import_object
 from judgeharness_integrations.judging.perturbations import Rewriter, perturbation
 
-__all__ = [
-    "DEFAULT_RULE",
-    "HarnessBlock",
-    "OnAbstain",
-    "block_of",
-    "concurrency_of",
-    "harness_of",
-    "judge_from_spec",
-    "rewriter_of",
-]
-
-
 OnAbstain: TypeAlias = Literal["fail", "not_evaluated", "informational"]
 KEY, _CAMEL = "judge_harness", "judgeHarness"
 _PLAIN = ("judgeharness", "harness")

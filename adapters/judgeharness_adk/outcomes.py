@@ -22,8 +22,6 @@ from judgeharness_integrations.verdictlog.plain import safe_text
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_metrics import TokenUsageDetails
 
-__all__ = ["Reporter", "Score", "average_of", "details_of", "fold", "unmeasured"]
-
 
 class Score(NamedTuple):
     """A metric's score, None when it has none, and its status."""

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations import Context
 
-__all__ = ["PERTURBATIONS", "position_swap", "rubric_order"]
-
-
 _FEWEST = 2
 
 

@@ -24,20 +24,6 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = [
-    "SCHEMA",
-    "SUFFIX",
-    "VERSION",
-    "Sidecar",
-    "counted",
-    "headline",
-    "machine_line",
-    "overall_rationale",
-    "rubric_rationale",
-    "write",
-]
-
-
 VERSION = 2  # of the line for programs
 _dense = json.JSONEncoder(separators=(",", ":")).encode
 _LISTED = 10  # invocations whose lines an overall row repeats

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
-__all__ = ["LEFT_ALONE", "Registration", "metric_function", "register"]
-
 _LOGGER = logging.getLogger("judgeharness_adk")
 MetricFunction: TypeAlias = Callable[..., Awaitable[EvaluationResult]]
 

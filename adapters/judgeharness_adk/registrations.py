@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
-__all__ = ["DEFAULT_SIDECAR", "NOTHING", "Registered", "registered_by", "registered_for_this_agent", "share"]
-
 DEFAULT_SIDECAR = ".adk/judgeharness"
 _LOGGER = logging.getLogger("judgeharness_adk")
 _BLOCK = "judge_harness"

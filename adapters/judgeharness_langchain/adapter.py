@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.bench import Bench
     from judgeharness_integrations.judging.chatmodels import ChatModel
 
-__all__ = ["ADAPTER"]
-
 
 def _build_judge(spec: JudgeSpec) -> Judge:
     from judgeharness_langchain.configuring import judge_from_spec  # noqa: PLC0415 - imports LangChain

@@ -24,8 +24,6 @@ from judgeharness_integrations.judging.marks import code_in, verdict_line
 from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge
 from judgeharness_langchain.wrapping import harness_evaluator
 
-__all__ = ["benches"]
-
 Make: TypeAlias = Callable[[BaseChatModel], Any]
 _QUESTION = "What is the capital of Norway?"
 _UNREADABLE = "I would rather not say."

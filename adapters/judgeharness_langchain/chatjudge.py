@@ -38,8 +38,6 @@ from judgeharness_langchain.models import (
 from judgeharness_langchain.structured import Mode, Output, answer_of, arguments_of, with_tool
 from judgeharness_langchain.versions import TESTED
 
-__all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading", "known_options"]
-
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
 _MODE = "output_mode"  # the attribute of a row

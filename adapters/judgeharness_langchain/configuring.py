@@ -18,8 +18,6 @@ from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJud
 from judgeharness_langchain.loading import build_evaluator
 from judgeharness_langchain.structured import LangChainModel
 
-__all__ = ["chat_model", "json_model", "judge_from_spec"]
-
 _JUDGES: dict[str, type[ChatJudge]] = {
     judge.__name__: judge for judge in (PairwiseJudge, ScoreJudge, CriteriaJudge, LabelJudge)
 }

@@ -53,9 +53,6 @@ from judgeharness_langchain.models import (
 )
 from judgeharness_langchain.versions import TESTED
 
-__all__ = ["EvaluatorJudge", "Sample", "identity_of"]
-
-
 _CLASSIC, _CORE = "langchain_classic", "langchain_core"
 _PACKAGES: Mapping[str, tuple[str, ...]] = {  # besides the evaluator's own, what decides its scores
     "EmbeddingDistanceEvalChain": ("numpy",),

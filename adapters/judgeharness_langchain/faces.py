@@ -18,8 +18,6 @@ from judgeharness_integrations.judging.execution.observing import Observer, is_p
 from judgeharness_integrations.judging.recording import watchers
 from judgeharness_langchain.kinds import Kept
 
-__all__ = ["ChainFaces", "EvaluatorRunnable", "MeasuredText", "is_chain"]
-
 
 class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
     """Evaluates one mapping, or a list of them.

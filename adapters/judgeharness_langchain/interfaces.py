@@ -11,8 +11,6 @@ from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Any, cast
 
-__all__ = ["PairwiseStringEvaluator", "StringEvaluator"]
-
 _HOMES = ("langchain_classic.evaluation.schema", "langchain.evaluation.schema")
 
 

@@ -23,18 +23,6 @@ from judgeharness_langchain.chatjudge import DEFAULT_SLOTS, ChatJudge, JudgeOpti
 from judgeharness_langchain.kinds import CUSTOM_LABELS, LABEL, LABELS, PAIRWISE, SCORE
 from judgeharness_langchain.structured import object_schema, reasoning_of
 
-__all__ = [
-    "CriteriaJudge",
-    "CriteriaLike",
-    "LabelJudge",
-    "PairwiseJudge",
-    "ScoreJudge",
-    "Taxonomy",
-    "one_criterion",
-    "rubric_text",
-    "several_criteria",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Taxonomy:

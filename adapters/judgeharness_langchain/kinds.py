@@ -20,20 +20,6 @@ from judgeharness_integrations.judging.judge import Probe
 from judgeharness_integrations.judging.parsing import Grammar, label_grammar, of_an_array, score_grammar
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = [
-    "LANGCHAIN",
-    "CallOptions",
-    "Kept",
-    "Kind",
-    "NativeValue",
-    "compares_by_rule",
-    "is_known",
-    "kind_of",
-    "own_classes",
-    "short_name",
-]
-
-
 NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
 
 _YES_NO: Mapping[Verdict, NativeValue] = {"PASS": ("Y", 1), "FAIL": ("N", 0)}

@@ -19,8 +19,6 @@ from judgeharness_langchain.chatjudge import ChatJudge
 from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.wrapping import harness_evaluator
 
-__all__ = ["build_evaluator", "load_evaluator"]
-
 _PACKAGES = ("langchain_classic.evaluation", "langchain.evaluation")
 _CHAINS = {
     "pairwise_string": "PairwiseStringEvalChain",

@@ -18,23 +18,6 @@ from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCa
 from judgeharness_integrations.judging.chatmodels import NamespacedCache, single_choice
 from judgeharness_integrations.judging.judge import model_family, text_hash
 
-__all__ = [
-    "active_cache",
-    "chat_prompt",
-    "family_of",
-    "fitting_case",
-    "innermost",
-    "isolated",
-    "misfit",
-    "model_name",
-    "model_parameters",
-    "prompt_hash",
-    "relabelled",
-    "template_texts",
-    "with_innermost",
-]
-
-
 _MAKERS = frozenset({"anthropic", "google"})
 
 

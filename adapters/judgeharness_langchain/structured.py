@@ -35,21 +35,6 @@ from judgeharness_integrations.judging.parsing import json_of
 from judgeharness_integrations.verdictlog.row import Ending
 from judgeharness_langchain.models import innermost, isolated, model_name, model_parameters, prompt_hash, with_innermost
 
-__all__ = [
-    "ChatRewriter",
-    "JsonOutput",
-    "LangChainModel",
-    "Mode",
-    "Output",
-    "answer_of",
-    "arguments_of",
-    "chat_rewriter",
-    "object_schema",
-    "reasoning_of",
-    "with_tool",
-]
-
-
 Mode: TypeAlias = Literal["structured", "text"]
 Ask: TypeAlias = Callable[[], Awaitable[ModelAnswer]]
 

@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from judgeharness_integrations.judging.adapters import VersionRange
 
-__all__ = ["TESTED"]
-
 TESTED: Mapping[str, VersionRange] = MappingProxyType(
     {
         "langchain-core": VersionRange(lowest="1.0", newest="1.8"),

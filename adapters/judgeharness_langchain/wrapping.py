@@ -37,16 +37,6 @@ from judgeharness_langchain.faces import ChainFaces, EvaluatorRunnable, is_chain
 from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
 from judgeharness_langchain.kinds import CallOptions, Kind, NativeValue
 
-__all__ = [
-    "HarnessedPairwiseChain",
-    "HarnessedPairwiseEvaluator",
-    "HarnessedStringChain",
-    "HarnessedStringEvaluator",
-    "harness_entry",
-    "harness_evaluator",
-    "result_dict",
-]
-
 
 def harness_entry(result: HarnessResult, verdict: Any, status: str) -> dict[str, Any]:
     """Return the `harness` key: what a suite reads first on top of the whole document."""

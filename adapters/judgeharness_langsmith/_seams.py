@@ -18,8 +18,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.adapters import seam
 from judgeharness_langsmith.versions import TESTED
 
-__all__ = ["fetching_attachments", "quietly", "runs_by_id"]
-
 _MOST = 100  # ids a request
 _seam = partial(seam, package="langsmith", tested=TESTED)
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.bench import Bench
     from judgeharness_integrations.judging.execution.observing import Observer
 
-__all__ = ["ADAPTER"]
-
 _SWITCHES = tuple(f"{space}_{name}" for name in ("TRACING_V2", "TRACING") for space in ("LANGSMITH", "LANGCHAIN"))
 
 

@@ -24,8 +24,6 @@ from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment, Pro
 from judgeharness_langsmith.comparing import HarnessComparative, harness_comparative
 from judgeharness_langsmith.evaluating import HarnessRunEvaluator
 
-__all__ = ["benches"]
-
 _KEY = "right"
 _QUESTION = "What is the capital of Norway?"
 _IDS = (UUID(int=1), UUID(int=2))  # of the runs, and of their experiments

@@ -18,8 +18,6 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge, as_judge
 from judgeharness_langsmith.runjudge import RunJudge, of_runs
 
-__all__ = ["COMPARES", "Calibration", "harness_for", "judge_in", "judge_of_runs", "keys_in_source"]
-
 Calibration = CalibrationReport | str | PathLike[str] | None
 COMPARES = "give a function of a PairwiseCase, of its input, output and output_b, that returns A, B or TIE."
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not

@@ -26,8 +26,6 @@ from judgeharness_langsmith.feedback import comment_of
 from judgeharness_langsmith.runjudge import ComparingJudge, RunCase, RunPair
 from judgeharness_langsmith.tracing import traced, without_words
 
-__all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
-
 SCHEMA = "judgeharness.langsmith_comparison/1"
 _SCORES: Mapping[Any, tuple[float, float]] = {"A": (1.0, 0.0), "B": (0.0, 1.0), "TIE": (0.5, 0.5)}
 _PAIR = 2

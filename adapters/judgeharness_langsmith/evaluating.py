@@ -27,17 +27,6 @@ from judgeharness_langsmith.feedback import Family, Writers
 from judgeharness_langsmith.runjudge import RunCase, RunJudge
 from judgeharness_langsmith.tracing import traced, without_words
 
-__all__ = [
-    "HarnessRunEvaluator",
-    "Prepare",
-    "PreparePair",
-    "Turns",
-    "checked_prepare",
-    "default_case",
-    "default_pair",
-    "prepared_case",
-]
-
 
 class Turns:
     """Who measures which case; `needed` where measurements meet, in a run of a log that has a name."""

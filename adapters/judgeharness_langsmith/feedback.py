@@ -26,8 +26,6 @@ from judgeharness_integrations.reporting.text import headline, shown_order
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["NOT_GRADED", "Family", "Writers", "comment_of", "native"]
-
 _LONGEST_REASON = 2_000  # characters
 NOT_GRADED = "NOT GRADED"
 _UNDECIDED = {"abstained": "ABSTAIN", "not_graded": NOT_GRADED}

@@ -22,28 +22,6 @@ from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRo
 from judgeharness_langsmith._seams import runs_by_id
 from judgeharness_langsmith.evaluating import Prepare, default_case, prepared_case
 
-__all__ = [
-    "SOURCES",
-    "FewShot",
-    "HumanLabels",
-    "LabelledRuns",
-    "Said",
-    "Scores",
-    "Source",
-    "as_id",
-    "dataset_of",
-    "examples_by_id",
-    "human_labels",
-    "labelled_runs",
-    "project_of",
-    "projects_of",
-    "said_by_people",
-    "source_run",
-    "verdicts_of",
-    "workspace",
-]
-
-
 Scores: TypeAlias = Literal["labels", "numbers"]
 Source: TypeAlias = Literal["app", "api"]
 

@@ -24,8 +24,6 @@ from judgeharness_langsmith.tracing import (
     step_facts,
 )
 
-__all__ = ["OpenTelemetry"]
-
 _PROVIDERS = {  # as the semantic conventions for generative AI name them, where they differ from the maker's name
     "google": "gcp.gen_ai",
     "gemini": "gcp.gen_ai",

@@ -13,8 +13,6 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_langsmith.choosing import Calibration
 from judgeharness_langsmith.testing import Measure
 
-__all__ = ["Harnessed", "harnessed"]
-
 
 class Harnessed:
     """Puts judges under a harness inside one test."""

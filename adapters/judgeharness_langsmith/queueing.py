@@ -22,9 +22,6 @@ from judgeharness_langsmith.evaluating import HarnessRunEvaluator
 from judgeharness_langsmith.feedback import NOT_GRADED
 from judgeharness_langsmith.labels import as_id, examples_by_id, project_of, workspace
 
-__all__ = ["QueueReport", "grade_again", "queue_abstentions"]
-
-
 Results: TypeAlias = "Mapping[str, HarnessResult] | Iterable[HarnessResult | tuple[str | UUID, HarnessResult]]"
 Undecided: TypeAlias = Literal["abstained", "not_graded"]
 

@@ -31,9 +31,6 @@ from judgeharness_integrations.judging.structured import StructuredCase, own_cop
 from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["ComparingJudge", "RunCase", "RunJudge", "RunPair", "of_runs", "rest_digest"]
-
-
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost")
 _TOLD = ("name", "run_type", "error", "tags", "attachments", *_COUNTS)
 _OF_ITSELF = frozenset({"revision_id", "example_version"})  # metadata that LangSmith sets anew

@@ -17,8 +17,6 @@ from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import Family, comment_of, native
 from judgeharness_langsmith.tracing import traced, without_words
 
-__all__ = ["Measure"]
-
 _VALUES = ("inputs", "outputs", "reference_outputs")
 
 

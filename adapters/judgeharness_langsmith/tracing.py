@@ -26,19 +26,6 @@ from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
 from judgeharness_langsmith.versions import TESTED
 
-__all__ = [
-    "INTERRUPTED",
-    "LangSmithTracing",
-    "by_criterion",
-    "failure_of",
-    "provider_of",
-    "result_facts",
-    "row_facts",
-    "step_facts",
-    "traced",
-    "without_words",
-]
-
 
 def without_words(result: HarnessResult) -> HarnessResult:
     """Return the measurement without the judge's reasons, raw answers and error texts: verdicts and numbers stay."""

@@ -7,6 +7,4 @@ from types import MappingProxyType
 
 from judgeharness_integrations.judging.adapters import VersionRange
 
-__all__ = ["TESTED"]
-
 TESTED: Mapping[str, VersionRange] = MappingProxyType({"langsmith": VersionRange(lowest="0.8", newest="0.15")})

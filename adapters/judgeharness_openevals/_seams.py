@@ -14,8 +14,6 @@ from typing import Any
 
 from langchain_core.runnables import config as runnable_config
 
-__all__ = ["agentevals_factories", "closure_of", "in_test_case", "marked", "outside_test_case"]
-
 
 def _variable(holder: object, name: str) -> ContextVar[Any]:
     """Return a framework's context variable; one that nobody reads where it has gone."""

@@ -12,8 +12,6 @@ from judgeharness_openevals.versions import TESTED
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.bench import Bench
 
-__all__ = ["ADAPTER"]
-
 
 def _build_judge(spec: JudgeSpec) -> Judge:
     from judgeharness_openevals.configuring import judge_from_spec  # noqa: PLC0415 - imports openevals

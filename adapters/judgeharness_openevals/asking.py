@@ -36,9 +36,6 @@ from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_openevals._seams import marked, outside_test_case
 from judgeharness_openevals.introspecting import Introspected
 
-__all__ = ["Asked", "Asker", "active_cache", "isolated", "strict_model", "unread_by_judge"]
-
-
 BaseCache.register(NamespacedCache)
 
 

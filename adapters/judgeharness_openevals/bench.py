@@ -26,8 +26,6 @@ from judgeharness_openevals._seams import agentevals_factories
 from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 from judgeharness_openevals.wrapping import harness_judge
 
-__all__ = ["benches"]
-
 Faces: TypeAlias = tuple[Any, Any]  # an evaluator, sync and async
 _QUESTION = "What is the capital of Norway?"
 _PROMPT = "Is the answer right?\n\nQuestion: {inputs}\n\nAnswer: {outputs}"

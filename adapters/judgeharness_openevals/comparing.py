@@ -14,8 +14,6 @@ from judgeharness_integrations.judging.structured import StructuredCase, value_t
 from judgeharness_openevals._seams import closure_of
 from judgeharness_openevals.introspecting import unwrapped
 
-__all__ = ["Comparison", "comparison_of", "identity_of", "is_of_framework"]
-
 _MATCHERS = ("match", "strict", "subset", "superset", "unordered")
 _BY_RULE = {
     "openevals.exact": ASKS_NO_MODEL,

@@ -19,8 +19,6 @@ from judgeharness_openevals.introspecting import chat_model
 from judgeharness_openevals.judges import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT, preference_judge
 
-__all__ = ["judge_from_spec"]
-
 _EVALUATORS: Mapping[str, Callable[..., Any]] = {
     "llm_as_judge": create_async_llm_as_judge,
     "trajectory_llm_as_judge": create_async_trajectory_llm_as_judge,

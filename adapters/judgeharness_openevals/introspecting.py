@@ -30,24 +30,6 @@ from judgeharness_integrations.judging.structured import own_copy
 from judgeharness_integrations.verdictlog.row import is_number
 from judgeharness_openevals._seams import agentevals_factories, closure_of
 
-__all__ = [
-    "PASS_FAIL",
-    "PROTOCOL",
-    "SCORE",
-    "Introspected",
-    "Protocol",
-    "chat_model",
-    "check_arguments",
-    "field_criteria",
-    "introspect",
-    "is_discrete",
-    "json_schema",
-    "sent_schema",
-    "template_names",
-    "unwrapped",
-]
-
-
 _CLIENTS = {"AsyncAPIClient": True, "SyncAPIClient": False}  # OpenAI's: whether it is async
 
 

@@ -21,23 +21,6 @@ from judgeharness_openevals.comparing import Comparison, comparison_of, identity
 from judgeharness_openevals.introspecting import PASS_FAIL, SCORE, Introspected, Protocol, introspect, unwrapped
 from judgeharness_openevals.versions import TESTED
 
-__all__ = [
-    "VALUE",
-    "OpenevalsJudge",
-    "Reading",
-    "Sample",
-    "Shape",
-    "as_messages",
-    "field_of",
-    "for_prompt",
-    "is_plain",
-    "read",
-    "score_of",
-    "texts_of",
-    "values_of",
-]
-
-
 Shape: TypeAlias = Literal["single", "list", "raw"]
 VALUE = "value"  # where LangSmith has what is no number
 _FIELDS = frozenset({"key", SCORE, VALUE, "comment", "metadata", "evaluator_info", "source_run_id", "feedback_config"})

@@ -25,8 +25,6 @@ from judgeharness_openevals.preference_judge import (
 )
 from judgeharness_openevals.results import Native, comment_on, measurement, one_verdict
 
-__all__ = ["create_async_harnessed_pairwise_judge", "create_harnessed_pairwise_judge"]
-
 _SCORES = {"A": 1.0, "B": 0.0, "TIE": 0.5}
 
 

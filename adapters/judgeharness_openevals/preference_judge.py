@@ -30,8 +30,6 @@ from judgeharness_openevals.introspecting import Introspected, template_names
 from judgeharness_openevals.judges import for_prompt
 from judgeharness_openevals.versions import TESTED
 
-__all__ = ["LABELS", "PAIRWISE_PROMPT", "RESERVED", "PreferenceCase", "PreferenceJudge", "preference_judge"]
-
 PAIRWISE_PROMPT = """You compare two answers to the same task and decide which one is better: more helpful, more \
 correct, more relevant, and closer to what the task asks for. The order of the answers and their length say nothing \
 about their quality. Where a reference is given, it is correct.

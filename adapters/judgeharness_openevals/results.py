@@ -25,9 +25,6 @@ from judgeharness_openevals._seams import in_test_case
 from judgeharness_openevals.introspecting import PASS_FAIL, SCORE
 from judgeharness_openevals.judges import VALUE, OpenevalsJudge, Sample, field_of, score_of
 
-__all__ = ["Ending", "Native", "comment_on", "measurement", "native_result", "one_verdict"]
-
-
 Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
 _Part: TypeAlias = Mapping[str, Any]
 

@@ -20,8 +20,6 @@ from judgeharness_openevals.judges import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PreferenceJudge
 from judgeharness_openevals.results import Native, native_result, one_verdict
 
-__all__ = ["harness_judge", "recognise"]
-
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
 
 

@@ -10,9 +10,6 @@ from judgeharness_integrations.analysis.calibration.population import column_tex
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["COUNTS_ALONE", "EXPLORATORY", "UNCALIBRATED", "CaseOutcome", "boundary", "case_outcome"]
-
-
 UNCALIBRATED = "uncalibrated: how often this rule is right was not measured"
 EXPLORATORY = "rule chosen after the samples: exploratory"
 COUNTS_ALONE = "read from its counts alone: perturbations, rows, single answers, cost and calibration are not known"

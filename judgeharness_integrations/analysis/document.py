@@ -16,16 +16,6 @@ from judgeharness_integrations.analysis.result import CriterionResult, Distribut
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
-__all__ = [
-    "EVIDENCE_TEXTS",
-    "RECORDED_SCHEMA",
-    "RESULT_SCHEMA",
-    "calibration_record",
-    "recorded_line",
-    "result_document",
-    "row_record",
-]
-
 RESULT_SCHEMA = "judgeharness.result/1"
 RECORDED_SCHEMA = "judgeharness.recorded/1"
 EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")

@@ -22,9 +22,6 @@ from judgeharness_integrations.verdictlog.encoding import COLUMNS
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Text, misplaced
 
-__all__ = ["ResultShape", "rebuilt_result"]
-
-
 _Distance: TypeAlias = Annotated[Number, Field(ge=0)]
 _Scalar: TypeAlias = Text | bool | int | float | None
 

@@ -19,8 +19,6 @@ from judgeharness_integrations.analysis.usage import (
 from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
 from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["Prices", "UsageSums", "bill_of", "total_usage", "used"]
-
 Prices: TypeAlias = Mapping[str, Price]
 
 _REUSED_FROM = "reused_from"  # attribute of a row taken from the run that paid for it

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.audit.source import AuditSource, Item
 
-__all__ = ["HEADERS", "Guard", "audit_app", "cookie_name", "form_token", "same_text", "serve"]
-
-
 _METHODS: Final = "Pages are read, labels are posted."
 _MESSAGES: Final = {404: "There is no such page.", 405: _METHODS}
 _NAMES: Final = ("127.0.0.1", "localhost")

@@ -31,8 +31,6 @@ from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, r
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
-__all__ = ["Only", "PlainSource", "PlainTask", "RunCases", "is_run", "plain_questions", "read_run_cases"]
-
 _ORDER: Final = "drawn"
 _SWAP = position_swap()
 _PREFERENCE, _GRADED = frozenset({"A", "B"}), frozenset({"PASS", "FAIL"})

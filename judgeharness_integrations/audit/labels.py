@@ -26,29 +26,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.stats import Audited
     from judgeharness_integrations.benchmark.verdicts import Results
 
-__all__ = [
-    "Assignment",
-    "AuditLabel",
-    "AuditLog",
-    "AuditedSlice",
-    "Labels",
-    "NoiseRate",
-    "PairLabel",
-    "assign",
-    "audit_columns",
-    "audited_of",
-    "check_annotator",
-    "consensus",
-    "divided",
-    "kept_or_told",
-    "label_log",
-    "noise_rate",
-    "read_assignment",
-    "read_labels",
-    "read_results",
-    "write_assignment",
-]
-
 PairLabel: TypeAlias = Literal["clean", "ambiguous", "noise"]
 _LABELS: Final = "labels"
 _START = b'{"schema": "judgeharness.audit_label/'  # how each of our lines begins

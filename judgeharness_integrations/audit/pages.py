@@ -23,25 +23,6 @@ from judgeharness_integrations.verdictlog.plain import counted
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = [
-    "COMMON_KEYS",
-    "LONGEST_NOTE",
-    "PAIR_KEYS",
-    "PER_PAGE",
-    "VIEW_KEYS",
-    "VIEW_NAMES",
-    "FormError",
-    "Pages",
-    "Posted",
-    "Selection",
-    "Shown",
-    "keys_of",
-    "marked",
-    "posted_form",
-    "read_label",
-    "rendered",
-]
-
 _LABELS_HELD: Final = 12  # more different labels than these are no filter
 PER_PAGE: Final = 100
 _UNLABELLED: Final = "unlabelled"

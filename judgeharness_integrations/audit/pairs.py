@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["ASSIGNED", "IDLE", "JOINT", "NUMBER", "STRONG_MISS", "PairSource"]
-
 ASSIGNED: Final = "assigned"
 NUMBER: Final = "number"
 JOINT: Final = "joint correctness"

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 
-__all__ = ["JointMatrix", "Suspect", "by_joint_correctness", "strengths", "strong_miss_weak_hit", "suspicious_slice"]
-
 JointMatrix: TypeAlias = Mapping[str, Mapping[str, bool | None]]
 """Judge -> pair id -> whether its verdict, turn and type were all right; None, or no entry: nothing was decided."""
 

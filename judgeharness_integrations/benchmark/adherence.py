@@ -29,8 +29,6 @@ from judgeharness_integrations.benchmark.asker import (
 from judgeharness_integrations.benchmark.pair import Conditions, Conversations, LayerResult, Pair
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
-__all__ = ["Findings", "Flaw", "adherence", "adherence_prompt", "adherence_reasons", "read_findings"]
-
 
 async def adherence(pair: Pair, material: Material, *, verifier: ChatModel, asker: Asker) -> LayerResult:
     """Return whether both conversations of a pair are what was declared of them.

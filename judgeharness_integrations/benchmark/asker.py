@@ -35,34 +35,6 @@ from judgeharness_integrations.judging.execution.observing import Spans
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.marks import MARKS, material_of
 
-__all__ = [
-    "FLAG",
-    "MAYBE_TEXT",
-    "READINGS",
-    "ROUND",
-    "TEXT",
-    "Answer",
-    "AskError",
-    "Asker",
-    "Material",
-    "Unfinished",
-    "UnreadableError",
-    "because",
-    "entries_of",
-    "flag_of",
-    "limited",
-    "list_of",
-    "maybe_text_of",
-    "object_of",
-    "plans_text",
-    "prompt",
-    "round_of",
-    "text_of",
-    "words",
-    "worked",
-]
-
-
 _T = TypeVar("_T")
 READINGS: Final = 3
 """How many answers are asked for until one can be read."""

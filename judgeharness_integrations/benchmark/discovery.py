@@ -19,25 +19,6 @@ from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 from judgeharness_integrations.judging.config.schema import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
 
-__all__ = [
-    "AT_A_TIME",
-    "COVER",
-    "LONGEST",
-    "PROPOSE",
-    "Batch",
-    "Cover",
-    "Entry",
-    "Found",
-    "Suggested",
-    "Transcript",
-    "batches",
-    "cover_prompt",
-    "covered",
-    "propose_prompt",
-    "proposed",
-    "read_transcripts",
-]
-
 _ENDINGS: Final = (".jsonl", ".txt", ".md")
 CoverState: TypeAlias = Literal["covered", "uncovered", "nothing", "unread"]
 COVER: Final = "discovery_cover"

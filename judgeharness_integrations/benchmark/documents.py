@@ -13,8 +13,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.formats import Content, read_lines, read_markdown, read_pdf, read_text
 from judgeharness_integrations.benchmark.pair import Chunk, Document, clean, unused_name
 
-__all__ = ["LONGEST", "FoundFile", "found_files", "pieces", "read_documents", "slug"]
-
 _READERS: Final[dict[str, Callable[[Path], Iterable[Content]]]] = {
     ".pdf": lambda path: (read_pdf(path),),
     ".md": lambda path: (read_markdown(path),),

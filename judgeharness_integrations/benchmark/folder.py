@@ -23,21 +23,6 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
 
-__all__ = [
-    "ANSWERS",
-    "AUDIT",
-    "DOCUMENTS",
-    "LOCK",
-    "PAIRS",
-    "SETTINGS",
-    "TAXONOMY",
-    "BenchmarkFolder",
-    "Settings",
-    "check_fits",
-    "digest_of",
-    "write_whole",
-]
-
 _Kept = TypeVar("_Kept", bound=Record)
 SETTINGS: Final = "benchmark.json"
 DOCUMENTS: Final = "documents.jsonl"

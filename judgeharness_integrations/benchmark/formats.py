@@ -24,8 +24,6 @@ from judgeharness_integrations.verdictlog.files import iter_records
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["Content", "Passage", "read_lines", "read_markdown", "read_pdf", "read_text", "text_of_file", "unwrapped"]
-
 _WRAPPED: Final = range(40, 201)  # the longest line of a text whose lines are broken where a page is full
 _FULL: Final = 0.7  # of the longest line
 _COLUMNS: Final = re.compile(r"\S\s{2,}\S|\t")

@@ -40,8 +40,6 @@ from judgeharness_integrations.benchmark.verification import cascade, coherence
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 from judgeharness_integrations.verdictlog.plain import counted
 
-__all__ = ["blueprints_prompt", "conversation_prompt", "generated", "read_blueprints", "read_conversation"]
-
 _PLANNED: Final = {"round": ROUND, "user": TEXT, "chunk": MAYBE_TEXT, "assistant": TEXT}
 _PLAN: Final = {"sketch": TEXT, "rounds": list_of("planned_round", _PLANNED)}
 _BLUEPRINTS: Final = object_of(

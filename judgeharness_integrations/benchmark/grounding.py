@@ -31,21 +31,6 @@ from judgeharness_integrations.benchmark.pair import Claim, Conversation, LayerR
 from judgeharness_integrations.benchmark.results.checks import Evidence
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
-__all__ = [
-    "Claims",
-    "Decision",
-    "Decisions",
-    "SideGrounding",
-    "checked_turns",
-    "claims_prompt",
-    "decided",
-    "decisions_prompt",
-    "grounding",
-    "grounding_result",
-    "read_claims",
-    "read_decisions",
-]
-
 _LONGEST_CLAIM = 120
 _SIDES: Final[tuple[Which, ...]] = ("better", "worse")
 _CLAIMS: Final = object_of("claims", {"claims": list_of("claim", {"round": ROUND, "claim": TEXT})})

@@ -16,8 +16,6 @@ from judgeharness_integrations.analysis.usage import Spent, known_sum
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt
 
-__all__ = ["Asked", "Journal", "KnownModel", "StepUsage", "known_model"]
-
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     item TEXT NOT NULL, step TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, attempt INTEGER NOT NULL,

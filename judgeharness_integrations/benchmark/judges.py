@@ -32,8 +32,6 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.marks import CODE, CODE_PROPERTY
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
 
-__all__ = ["ConversationJudge", "PairJudge", "flawed_of", "label_of", "pair_case", "score_of", "side_case", "turn_of"]
-
 _SIDES: Final = ("A", "B")
 _TAKEN: Final = frozenset({*_SIDES, "TIE", ABSTAIN, NONE})  # labels that mean something else in a log
 _LOWEST, _HIGHEST = 1, 5

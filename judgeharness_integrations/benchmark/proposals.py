@@ -28,23 +28,6 @@ from judgeharness_integrations.benchmark.taxonomy import (
 )
 from judgeharness_integrations.judging.config.schema import first_problem, read_document
 
-__all__ = [
-    "MEASURE",
-    "PROPOSALS",
-    "Decided",
-    "Decision",
-    "Nearest",
-    "Proposal",
-    "ProposalsFile",
-    "decided",
-    "joined",
-    "nearest",
-    "proposals_of",
-    "read_proposals",
-    "write_proposals",
-    "write_taxonomy",
-]
-
 Decision: TypeAlias = Literal["keep", "merge", "drop"]
 _TEXTS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "failure_types": ("definition", "flaw", "benign", "earliest_round"),

@@ -33,8 +33,6 @@ from judgeharness_integrations.benchmark.pair import (
 from judgeharness_integrations.benchmark.taxonomy import RESERVED
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["Imported", "Names", "conversation_of", "public_record", "read_public"]
-
 _UNKNOWN_GENERATOR: Final = "unknown"
 _NO_DEFINITION: Final = "No definition was given with the pairs that this name was imported with."
 _KNOWN: Final = frozenset({"id", "domain", "convo_a", "convo_b", "better_is_a", "plan", "metadata"})

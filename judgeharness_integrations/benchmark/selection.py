@@ -17,19 +17,6 @@ from judgeharness_integrations.benchmark.pair import Pair, PairState, Record
 from judgeharness_integrations.benchmark.results.rows import GROUPS
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = [
-    "COLUMNS",
-    "Sample",
-    "Stratum",
-    "chosen_pairs",
-    "drawn_order",
-    "in_sample",
-    "in_states",
-    "sampled_ids",
-    "states_named",
-    "stratified",
-]
-
 _STATES: Final[tuple[PairState, ...]] = get_args(PairState)
 COLUMNS: Final = (*GROUPS, "generator")
 

@@ -22,19 +22,6 @@ from judgeharness_integrations.benchmark.verdicts import Results
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = [
-    "AnnotatorPair",
-    "Audited",
-    "Cost",
-    "StatsReport",
-    "Steps",
-    "costs_of_judges",
-    "costs_of_steps",
-    "planned_conditions",
-    "steps_of",
-    "total_cost",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:

@@ -15,23 +15,6 @@ from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.benchmark.pair import Behaviour, FailureType, Taxonomy, clean
 from judgeharness_integrations.judging.config.schema import first_problem, read_document
 
-__all__ = [
-    "KINDS",
-    "RESERVED",
-    "BehaviourEntry",
-    "FailureTypeEntry",
-    "Kind",
-    "MergedEntry",
-    "Name",
-    "TaxonomyFile",
-    "Text",
-    "default_taxonomy",
-    "load_taxonomy",
-    "read_taxonomy_file",
-    "read_weights",
-    "taxonomy_of",
-]
-
 _DEFAULTS = Path(__file__).parent / "defaults"
 _EXAMPLES = {
     "failure_types": "failure_types: [{name: ..., definition: ..., flaw: ..., benign: ...}]",

@@ -21,8 +21,6 @@ from judgeharness_integrations.benchmark.results.judgments import (
 from judgeharness_integrations.benchmark.results.rows import SCORE, Mode, joined, judged_rows, pair_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["MODES", "Results", "read_table", "results_of", "write_judgments"]
-
 MODES: Final[tuple[Mode, ...]] = ("pairwise", "pointwise")
 _UNREAD: Final[Mapping[str, Any]] = {"reasoning": None, "raw": None, "error": None}
 

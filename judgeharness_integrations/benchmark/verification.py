@@ -27,8 +27,6 @@ from judgeharness_integrations.benchmark.pair import LAYERS, Blueprints, LayerRe
 from judgeharness_integrations.benchmark.results.checks import form_result
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
-__all__ = ["cascade", "coherence", "coherence_prompt", "read_conflicts", "verified"]
-
 _SCHEMA: Final = object_of(
     "coherence", {"conflicts": list_of("conflict", {"what": TEXT, "reason": TEXT}), "coherent": FLAG}
 )

@@ -20,8 +20,6 @@ from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.judging.adapters import GROUP, Adapter, installed_version, load_adapter, untested
 from judgeharness_integrations.reporting.terminal import console, safe, table
 
-__all__ = ["show_adapters"]
-
 SCHEMA = "judgeharness.adapters/1"
 
 

@@ -18,9 +18,6 @@ from judgeharness_integrations.reporting.terminal import console, safe, show_sec
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.panel import Panel
 
-__all__ = ["epsilons_of", "panel_of", "run_alt_test"]
-
-
 _MOST_STEPS = 1000
 
 

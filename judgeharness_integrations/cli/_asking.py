@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["Asking", "check_cost", "confirm", "input_of", "judge_model", "money_notes", "print_plans", "usage_before"]
-
 
 def judge_model(judge: Judge, config: JudgeConfig) -> str | None:
     """Return the model a configuration names for a judge that does not name its own."""

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.audit.source import AuditSource
 
 
-__all__ = ["assign_pairs", "audit_place", "print_status", "status_document"]
-
-
 _LABELS = ("clean", "ambiguous", "noise")
 
 

@@ -26,8 +26,6 @@ from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 
-__all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_of_log"]
-
 
 class _NotGraded:
     """An observer that counts the cases that ended without a verdict, and keeps the samples that failed."""

@@ -53,9 +53,6 @@ from judgeharness_integrations.reporting.terminal import console, say
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["Check", "check_config", "check_log", "check_of", "print_drift"]
-
-
 _SHOWN: Final = 5
 _NAMED: Final = 3
 

@@ -52,19 +52,6 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = [
-    "ConfiguredLog",
-    "Folding",
-    "calibrate_log",
-    "cut_off_notes",
-    "exploratory",
-    "items_of",
-    "judges_on",
-    "labelled_rows",
-    "rows_of_one",
-]
-
-
 _UNSEEDED: Final = 0  # the seed of a harness that was given none
 
 

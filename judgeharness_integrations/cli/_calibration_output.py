@@ -18,8 +18,6 @@ from judgeharness_integrations.reporting.calibrationtext import calibration_sect
 from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 
-__all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save"]
-
 EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
 
 

@@ -35,8 +35,6 @@ from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["certify_log"]
-
 _RULE = "majority | median"
 
 

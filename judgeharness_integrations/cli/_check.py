@@ -45,21 +45,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 
-__all__ = [
-    "CHECK",
-    "DEFAULT_OUT",
-    "CheckEnd",
-    "check_config",
-    "check_judges",
-    "check_log",
-    "exit_code",
-    "finished",
-    "note_beginning",
-    "note_end",
-    "show",
-]
-
-
 def note_beginning(parts: CheckParts, log: SqlLog) -> None:
     """Note what is to be asked, before anything is."""
     now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.plan import Plan
 
 
-__all__ = ["CheckParts", "JudgeToCheck", "check_parts"]
-
-
 _REPETITIONS = 3
 _CASES = 50
 _ASKED = ("perturbations", "rewriter", "instructions", "keep", "reuse")

@@ -19,8 +19,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["LazyGroup", "add_lazily", "command", "part_of"]
-
 _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
 

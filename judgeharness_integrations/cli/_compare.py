@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule
     from judgeharness_integrations.analysis.runs import RunReport
 
-__all__ = ["compare_runs"]
-
-
 _STANDARD_OUTPUT: Final = Path("-")
 _CHANGED: Final = frozenset({"worse", "better", "different", "flips more than noise"})
 

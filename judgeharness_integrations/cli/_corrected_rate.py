@@ -41,8 +41,6 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["Origin", "assumption", "measured", "of_log", "print_measured"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:

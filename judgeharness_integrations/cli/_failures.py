@@ -13,8 +13,6 @@ from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["FailureKinds", "failures", "told", "without_replay_advice"]
-
 _MOST_KEPT, _MOST_SHOWN = 10, 3
 _LONGEST_ERROR = 200
 _MOST_KINDS = 1000  # told apart; each error a text of its own must not fill the memory

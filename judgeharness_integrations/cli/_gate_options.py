@@ -9,8 +9,6 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 
-__all__ = ["GateOptions", "Scale", "StepSummary", "ends_of"]
-
 Scale: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The ends of scores, as 1:10, where they are weighed sequentially.", show_default=False),

@@ -10,8 +10,6 @@ from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._gate_options import GateOptions, ends_of
 from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK
 
-__all__ = ["gate_exit", "gates_of"]
-
 
 def gates_of(options: GateOptions, configured: Gates | None = None, *, until: Sequence[str] = ()) -> Gates:
     """Return the gates of a configuration with those of the command: expressions are added, limits go first.

@@ -21,9 +21,6 @@ from judgeharness_integrations.reporting.agreement import agreement_section
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.terminal import console, safe, show_section
 
-__all__ = ["kappa_of_logs"]
-
-
 _WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 
 

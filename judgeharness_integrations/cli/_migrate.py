@@ -32,8 +32,6 @@ from judgeharness_integrations.migration.sources import ConfigSource, Source
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
-__all__ = ["migrate_paths", "migration_json", "print_migration", "write_file"]
-
 
 def write_file(source: Source | ConfigSource, text: str) -> str | None:
     """Put a new text in the place of the file a source was read from: all of it or nothing, in the same encoding.

@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from judgeharness_integrations._errors import UnknownNameError
 
-__all__ = ["names_in", "one_of"]
-
 _Name = TypeVar("_Name", bound=str)
 
 

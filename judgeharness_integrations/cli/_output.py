@@ -17,8 +17,6 @@ from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["VARIABLE", "append_summary", "check_file", "check_folder", "print_json", "summary_file"]
-
 
 def print_json(document: Any) -> None:
     """Print a document on standard output, nothing else."""

@@ -41,14 +41,6 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
 
-__all__ = [
-    "CertificatePlan",
-    "certificate_plan",
-    "print_certificate",
-    "print_plan",
-]
-
-
 _PRICED: Final = "majority"
 
 

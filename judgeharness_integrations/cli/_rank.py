@@ -34,19 +34,6 @@ from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.cli.rank import RankOptions, RankOutput
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "LogSource",
-    "RankSource",
-    "Scores",
-    "Written",
-    "cut_ties_named",
-    "failures_named",
-    "material_of",
-    "rank_log",
-    "rank_source",
-    "request_of",
-]
-
 _TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")
 

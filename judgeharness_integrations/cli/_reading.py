@@ -15,8 +15,6 @@ from judgeharness_integrations.verdictlog.decoding import as_labels
 from judgeharness_integrations.verdictlog.patterns import CasePatterns, read_patterns
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS, rows_of_folder, run_of
 
-__all__ = ["cases_of_log", "rows_of_log", "stop_notes", "without_garbage_collection"]
-
 
 def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> list[VerdictRow]:
     """Return the rows of a log, of one run where one is named; of the folder of a run or a check, those of its run.

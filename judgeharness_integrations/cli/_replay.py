@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.analysis.replay.report import Certificates
 
-__all__ = ["anchored", "calibrations_of", "certificates_of", "replay_log", "rule_of"]
-
 
 def rule_of(spec: str) -> Rule:
     """Return the rule of a name or of `module:function`, modules in the working directory included."""

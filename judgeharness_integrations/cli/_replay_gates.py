@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.folder import Calibrations
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["check_replay", "tell_gates"]
-
 
 def check_replay(
     gates: Gates,

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import OnAbstain, RunReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Outputs", "Source", "case_texts", "make_report"]
-
-
 _STDOUT = "-"
 _RUN_FILES = frozenset({"run.json", "verdicts.sqlite", "verdicts.jsonl", "results.jsonl", "summary.json", "run.lock"})
 

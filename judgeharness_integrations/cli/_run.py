@@ -62,8 +62,6 @@ if TYPE_CHECKING:
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED
 
-__all__ = ["run_config"]
-
 DEFAULT_OUT = "judgeharness-out"
 
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.until import Until
     from judgeharness_integrations.verdictlog import SqlLog
 
-__all__ = ["RunGoing", "go"]
-
 _LONGEST = 2000
 
 

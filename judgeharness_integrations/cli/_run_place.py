@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
 
-__all__ = ["RunPlace", "Spending", "check_unchanged", "noting_spent", "run_parts"]
-
-
 LOCK = "run.lock"
 
 

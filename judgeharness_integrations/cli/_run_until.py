@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
 
-__all__ = [
-    "Before",
-    "certificate_notes",
-    "check_measurable",
-    "check_run",
-    "order_notes",
-    "order_seed",
-    "plan_notes",
-    "unmeasurable",
-    "untils",
-]
-
-
 _OF_LABELS: Final = frozenset({"pass_rate", "rate", "accuracy", "agreement"})
 _OF_SEVERAL: Final = frozenset({"consistency", "agreement"})
 _UNCHANGED: Final = "none"

@@ -26,8 +26,6 @@ from judgeharness_integrations.migration.sources import ConfigSource, Source, So
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
-__all__ = ["annotation", "explain_rule", "list_all_rules", "print_report", "sarif", "scan_code", "scan_paths"]
-
 
 def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return findings as one run; every rule is described, found or not."""

@@ -19,9 +19,6 @@ from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
 from judgeharness_integrations.verdictlog.plain import counted, ends, percent
 
-__all__ = ["selftest_section", "show_selftest"]
-
-
 _TITLES: dict[Kind, str] = {
     "coverage": "coverage of nominal 95 % intervals",
     "size": "rejections of true hypotheses at nominal 5 %",

@@ -22,8 +22,6 @@ from judgeharness_integrations.testing.selftest.check import Check, Floats, Poin
 from judgeharness_integrations.testing.selftest.workflows.looking import DELTA, planted_population
 from judgeharness_integrations.testing.selftest.workflows.planning import pilot_rows, two_systems
 
-__all__ = ["COMMANDS", "typed"]
-
 _MODULE: Final = "judgeharness_selftest_judge"
 _JUDGE: Final = """import zlib
 

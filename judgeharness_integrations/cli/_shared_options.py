@@ -7,38 +7,6 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-__all__ = [
-    "SEVERAL",
-    "AnswerMode",
-    "BenchmarkDir",
-    "ClusterColumn",
-    "CutTies",
-    "Exclude",
-    "ForTaxonomy",
-    "JsonResult",
-    "LabelSet",
-    "LabelSource",
-    "Labels",
-    "Ledger",
-    "MinValid",
-    "OnlyCriteria",
-    "OnlyJudges",
-    "OnlyPairs",
-    "OnlyRun",
-    "PairStates",
-    "PanelCluster",
-    "PanelColumns",
-    "PanelCriterion",
-    "PanelItem",
-    "PanelLogs",
-    "PanelRater",
-    "PlanLimit",
-    "PlotFolder",
-    "Unparsed",
-    "WhichJudge",
-    "Yes",
-]
-
 SEVERAL: Final = "may be given several times, or with commas between"
 
 AnswerMode: TypeAlias = Annotated[

@@ -16,8 +16,6 @@ from judgeharness_integrations.cli.exits import INTERRUPTED, TERMINATED
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.budget import Budget
 
-__all__ = ["Terminated", "finishing", "stop_code", "stop_word", "terminable", "undisturbed"]
-
 
 class Terminated(BaseException):
     """SIGTERM came; no KeyboardInterrupt, which the library behind the command turns into an exit code of its own."""

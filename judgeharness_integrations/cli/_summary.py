@@ -38,18 +38,6 @@ from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
-__all__ = [
-    "RUN_SCHEMA",
-    "CaseLog",
-    "JudgeSums",
-    "JudgeTally",
-    "ListedRows",
-    "Planned",
-    "planned_rows",
-    "summary_document",
-]
-
-
 _CASES_AT_ONCE = 256
 
 # case id -> samples, or what yields such pairs anew each time, for plans that are not to be held in memory

@@ -20,8 +20,6 @@ from judgeharness_integrations.cli._shared_options import (
 )
 from judgeharness_integrations.cli.kappa import kappa
 
-__all__ = ["AltTestRequest", "alt_test", "app"]
-
 app = typer.Typer(
     help="How far judges and people agree: the alternative annotator test, coefficients of agreement.",
     no_args_is_help=True,

@@ -19,8 +19,6 @@ from judgeharness_integrations.cli._command import LazyGroup, add_lazily
 from judgeharness_integrations.cli._stopping import Terminated, stop_code, stop_word
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK, PIPE_CLOSED, USAGE
 
-__all__ = ["app", "main"]
-
 _LONGEST_SENTENCE = 2000
 _command = cache(typer.main.get_command)  # thirty commands take longer to build than one of them to run
 

@@ -11,8 +11,6 @@ import typer
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._command import command
 
-__all__ = ["AuditRequest", "audit"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRequest:

@@ -11,8 +11,6 @@ import typer
 from judgeharness_integrations.cli._command import command, part_of
 from judgeharness_integrations.cli._shared_options import SEVERAL, LabelSet, LabelSource, Ledger, WhichJudge, Yes
 
-__all__ = ["CalibrateRequest", "calibrate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateRequest:

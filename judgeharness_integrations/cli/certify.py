@@ -19,8 +19,6 @@ from judgeharness_integrations.cli._shared_options import (
     WhichJudge,
 )
 
-__all__ = ["CertifyRequest", "certify"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CertifyRequest:

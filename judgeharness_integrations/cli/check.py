@@ -13,9 +13,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import PlanLimit, Yes
 
-__all__ = ["CheckRequest", "check"]
-
-
 _OF_CONFIG = ("out", "repetitions", "cases", "probes", "no_probes", "max_calls", "seed")
 _OF_LOG = ("run", "criteria", "labels")
 _OPTIONS = {"criteria": "criterion", "probes": "probe"}

@@ -13,8 +13,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._gate_options import Scale, ends_of
 from judgeharness_integrations.cli._shared_options import OnlyCriteria, OnlyJudges
 
-__all__ = ["CompareRequest", "compare"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest:

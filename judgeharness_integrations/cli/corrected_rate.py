@@ -11,8 +11,6 @@ import typer
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import ClusterColumn, Labels, WhichJudge
 
-__all__ = ["CorrectedRateRequest", "Counts", "corrected_rate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:

@@ -14,8 +14,6 @@ from judgeharness_integrations.cli.demonstration.recorded import RULES
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.verdictlog.plain import percent
 
-__all__ = ["DemoRequest", "demo", "show_demo"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DemoRequest:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["GATE_FAILED", "INTERRUPTED", "NOT_GRADED", "OK", "PIPE_CLOSED", "TERMINATED", "USAGE"]
-
 OK: Final = 0
 GATE_FAILED: Final = 1
 USAGE: Final = 2

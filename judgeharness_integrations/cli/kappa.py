@@ -19,8 +19,6 @@ from judgeharness_integrations.cli._shared_options import (
     PlotFolder,
 )
 
-__all__ = ["KappaRequest", "kappa"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class KappaRequest:

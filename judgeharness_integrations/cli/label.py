@@ -40,8 +40,6 @@ from judgeharness_integrations.verdictlog import read_log
 from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["LabelRequest", "label", "label_cases", "merge_logs"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRequest:

@@ -19,8 +19,6 @@ from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
-__all__ = ["ExportRequest", "ImportRequest", "app", "export_file", "export_log", "import_file", "import_log"]
-
 app = typer.Typer(
     help="Verdict logs in databases: rows in from files, rows out to files.",
     no_args_is_help=True,

@@ -11,8 +11,6 @@ import typer
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import SEVERAL
 
-__all__ = ["PlanRequest", "plan"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:

@@ -13,8 +13,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import SEVERAL, CutTies, Labels
 
-__all__ = ["JudgesInfo", "Method", "RankOptions", "RankOutput", "rank"]
-
 _NAMES = "may be given several times"
 
 Method: TypeAlias = Annotated[str, typer.Option(help="bradley-terry, conditional or eip.")]

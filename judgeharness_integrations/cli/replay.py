@@ -12,8 +12,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._shared_options import Labels, MinValid, OnlyCriteria, OnlyJudges, OnlyRun
 
-__all__ = ["ReplayRequest", "replay"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayRequest:

@@ -12,8 +12,6 @@ from judgeharness_integrations.cli._command import command, part_of
 from judgeharness_integrations.cli._gate_options import GateOptions, StepSummary
 from judgeharness_integrations.cli._shared_options import OnlyJudges
 
-__all__ = ["ReportRequest", "report"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest:

@@ -12,8 +12,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._gate_options import GateOptions, StepSummary
 from judgeharness_integrations.cli._shared_options import PlanLimit, Yes
 
-__all__ = ["RunLimits", "RunRequest", "run"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:

@@ -24,8 +24,6 @@ from judgeharness_integrations.verdictlog.sql.engines import shown
 from judgeharness_integrations.verdictlog.sql.rows import failed_of
 from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
 
-__all__ = ["RUNS_SCHEMA", "RunsRequest", "list_runs", "runs"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRequest:

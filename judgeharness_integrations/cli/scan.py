@@ -11,8 +11,6 @@ import typer
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import Exclude
 
-__all__ = ["ScanRequest", "scan"]
-
 _CODES = "; several, with commas or the option given again."
 
 

@@ -9,8 +9,6 @@ import typer
 
 from judgeharness_integrations.cli._command import command
 
-__all__ = ["SelftestRequest", "selftest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SelftestRequest:

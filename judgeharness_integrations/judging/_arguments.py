@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.certifying.certificate import Certificate
     from judgeharness_integrations.judging.labelset import CalibrationSet
 
-__all__ = [
-    "check_calibration",
-    "check_certificate",
-    "check_choices",
-    "check_design",
-    "check_kinds",
-    "check_policy",
-    "check_running",
-    "designed",
-    "loaded",
-]
-
 _Saved = TypeVar("_Saved", bound=SavedMeasurement)
 
 

@@ -18,22 +18,6 @@ from judgeharness_integrations.judging.parsing import json_of
 from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
 
-__all__ = [
-    "NO_TOKENS",
-    "UNREACHABLE",
-    "EmptyAnswerError",
-    "ModelAnswer",
-    "Tokens",
-    "answer_behind",
-    "booked",
-    "completion_answer",
-    "error_text",
-    "message_answer",
-    "result_answer",
-    "tokens_of",
-    "without_parser",
-]
-
 UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
 _LONGEST_ERROR = 2000
 _GOOD = 200

@@ -15,9 +15,6 @@ from judgeharness_integrations.judging.cases import Case
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 
-__all__ = ["GARBAGE", "Bench", "Evaluator", "HarnessedEvaluator", "Labels", "Native", "Script"]
-
-
 GARBAGE: Final = "GARBAGE"
 _PATIENCE_S = 10.0  # a thread cannot be cancelled, so it does not wait for ever
 _GLANCE_S = 0.002

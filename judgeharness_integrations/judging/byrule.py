@@ -12,8 +12,6 @@ from judgeharness_integrations.judging.adapters import installed_version
 from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
 from judgeharness_integrations.judging.judge import JudgeIdentity
 
-__all__ = ["ASKS_AN_EMBEDDING_MODEL", "ASKS_NO_MODEL", "identified", "rule_identity"]
-
 ASKS_NO_MODEL = "asks no model"
 ASKS_AN_EMBEDDING_MODEL = "asks an embedding model, which answers alike each time"
 

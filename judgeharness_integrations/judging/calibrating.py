@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.judge import Judge
     from judgeharness_integrations.judging.plan import CasePlan
 
-__all__ = ["Anchor", "Once", "SameObject", "calibration_report", "calibration_run", "declared_scale"]
-
-
 _PAIR = 2
 
 

@@ -32,8 +32,6 @@ from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
-__all__ = ["CandidateOptions", "Study", "asked_candidate", "counted", "study_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateOptions:

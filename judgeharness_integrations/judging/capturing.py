@@ -28,8 +28,6 @@ from judgeharness_integrations.judging.execution.ownclients import with_options
 from judgeharness_integrations.judging.execution.retrying import is_transient
 from judgeharness_integrations.judging.judge import Answer, Judgment
 
-__all__ = ["Capture", "captured", "half_answer", "misread", "unread_answer", "watched_client"]
-
 _MISREAD = frozenset({"OutputParserException", "ValidationError"})  # LangChain's and pydantic's
 _LONGEST_REASON = 500  # characters
 

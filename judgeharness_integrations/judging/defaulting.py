@@ -8,8 +8,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.judge import Judge
 
-__all__ = ["check_harness", "shape_of", "standard_for"]
-
 _MODES: dict[Shape, str] = {"scores": "mode", "any": "supermajority(2/3) | mode"}
 _NEAR = 0.1  # scores of evaluation frameworks are from 0 to 1 by convention
 

@@ -22,9 +22,6 @@ from symtable import SymbolTable, symtable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Needed", "Statement", "UnreadableError", "bindings", "function_name", "needed", "source_digest"]
-
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DECIDE_NOTHING = frozenset({"logging", "warnings"})  # calls of theirs say nothing of how a function answers
 

@@ -15,8 +15,6 @@ from typing import Any
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
 
-__all__ = ["import_file", "import_object", "imported_rule"]
-
 
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:

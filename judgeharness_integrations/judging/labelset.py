@@ -17,8 +17,6 @@ from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdic
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["CalibrationSet", "LabeledExample"]
-
 LabeledExample: TypeAlias = "tuple[Case, Any]"
 _SEVERAL = 2
 

@@ -17,17 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-__all__ = [
-    "Quotations",
-    "Verdicts",
-    "holds",
-    "may_quote",
-    "only_quotes",
-    "quotations",
-    "quoted_keys",
-    "without_quoted",
-]
-
 # where a text has verdicts: each the last group of a match, and every group is one word, the same in all matches
 Verdicts: TypeAlias = Callable[[str], Iterable[re.Match[str]]]
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Executor, ThreadPoolExecutor
 
-__all__ = ["call_maybe_async", "in_thread", "is_async", "thread_pool"]
-
 # A thread is started only when none is idle, so this many exist only if that many calls are in flight. The pool of an
 # event loop is as small as the machine has processors, and calls that queue for it would run into their deadline.
 _MOST_THREADS = 2048

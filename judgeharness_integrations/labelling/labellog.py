@@ -31,17 +31,6 @@ from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdic
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = [
-    "LabelAgreement",
-    "LabelLog",
-    "Votes",
-    "append_durably",
-    "calibration_set_from_logs",
-    "label_agreement",
-    "votes_of",
-    "write_gold_file",
-]
-
 
 def append_durably(path: Path, text: bytes) -> None:
     """Write at the end of a file, which may not exist yet; it is on the disk then, a new file's name too.

@@ -17,21 +17,6 @@ from judgeharness_integrations.labelling.resultsheets import Answers, case_texts
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
 
-__all__ = [
-    "Command",
-    "Question",
-    "VerdictKind",
-    "command_keys",
-    "command_of",
-    "kind_of",
-    "kinds_of",
-    "parse_answers",
-    "questions",
-    "shown",
-    "verdict_of",
-]
-
-
 _SCALE = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\.\.([+-]?\d{1,15}(?:\.\d{1,15})?)")
 _DECIMAL = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _GRADED = Answers(kind="words", words=("PASS", "FAIL"))

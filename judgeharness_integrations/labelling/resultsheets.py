@@ -29,25 +29,6 @@ from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, is_number
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = [
-    "AnnotatedLabel",
-    "Answers",
-    "Only",
-    "SheetLabel",
-    "answers_for",
-    "calibration_set_from_sheet",
-    "case_texts",
-    "cell_text",
-    "golds_in",
-    "item_of",
-    "read_annotated_labels",
-    "read_labelling_sheet",
-    "read_sheet",
-    "write_labelling_sheet",
-    "write_sheet",
-]
-
-
 _HINT = "save the sheet as comma-separated CSV in UTF-8."
 
 

@@ -22,8 +22,6 @@ from judgeharness_integrations.labelling.questions import (
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
-__all__ = ["Progress", "Session"]
-
 _Step: TypeAlias = Literal["next", "quit"]
 _LONGEST_COMMENT = 2_000
 

@@ -17,8 +17,6 @@ from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["add_rows", "rows_of_sheet", "write_annotator_sheet"]
-
 _TEXTS = ("context", "input", "output", "output_b", "reference")
 _COLUMNS = ("item", "criterion", "rubric", *_TEXTS, "allowed", "label", "comment", "annotator", "swapped")
 _AT_NEED = frozenset({"rubric", "output_b", "swapped"})  # left out where every cell of them is empty

@@ -16,19 +16,6 @@ from judgeharness_integrations.migration.sources import ConfigSource, Source, So
 from judgeharness_integrations.migration.syntax import is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "JUDGES",
-    "UNREACHABLE",
-    "apps_of",
-    "at_temperature_zero",
-    "config_sites",
-    "is_registered",
-    "key_places",
-    "num_samples",
-    "option",
-    "unregistered",
-]
-
 JUDGES: dict[str, JudgeShape] = {
     "rubric_based_final_response_quality_v1": "labels",
     "rubric_based_tool_use_quality_v1": "labels",

@@ -42,8 +42,6 @@ from judgeharness_integrations.migration.sources import (
 from judgeharness_integrations.migration.syntax import Outline, last_name
 from judgeharness_integrations.migration.view import ModuleView, is_fixture
 
-__all__ = ["ScannedTree", "find_sites", "imported_sites"]
-
 
 def find_sites(source: Source | ConfigSource) -> tuple[JudgeSite, ...]:
     """Return the judges of a file in the order they stand there, deterministic evaluators and harnessed ones too.

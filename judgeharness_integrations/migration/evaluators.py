@@ -13,18 +13,6 @@ from judgeharness_integrations.migration.sites import RUN_METHODS, Foreign
 from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view
 
-__all__ = [
-    "Given",
-    "foreign_evaluators",
-    "given_evaluators",
-    "given_judges",
-    "harnessed_nodes",
-    "is_evaluate",
-    "is_wrapper",
-    "reached_from",
-    "wrappers_of",
-]
-
 _PAIRWISE = "evaluate_comparative"
 # LangSmith's functions, and where `evaluators` stands among their positional arguments
 _METHODS = {"evaluate": 2, "aevaluate": 2, "evaluate_existing": 1, "aevaluate_existing": 1, _PAIRWISE: 1}

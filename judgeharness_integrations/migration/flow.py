@@ -13,8 +13,6 @@ from judgeharness_integrations.migration.repetition import loops_around
 from judgeharness_integrations.migration.syntax import children, last_name
 from judgeharness_integrations.migration.view import COLLECTING, ModuleView, once_a_view
 
-__all__ = ["Flow", "Judged", "Place", "guards_of", "place_of", "uses_of"]
-
 _APPLY = frozenset({"apply", "map", "imap", "starmap", "submit", "run_in_executor", "to_thread", "progress_apply"})
 _EACH = _APPLY - {"submit", "run_in_executor", "to_thread"}
 _MANY = frozenset({"batch", "abatch"})

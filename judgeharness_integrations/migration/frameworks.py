@@ -10,18 +10,6 @@ import libcst as cst
 from judgeharness_integrations.migration.sites import Framework, JudgeShape
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "SHAPES",
-    "STRING_EVALUATOR",
-    "Kind",
-    "evaluator_kind",
-    "is_evaluator",
-    "langchain_kinds",
-    "langsmith_kinds",
-    "openevals_kinds",
-    "our_kinds",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:

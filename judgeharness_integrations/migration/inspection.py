@@ -22,18 +22,6 @@ from judgeharness_integrations.migration.sources import ConfigSource, Source, ma
 from judgeharness_integrations.migration.syntax import Outline, last_name
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "ConfigInspection",
-    "Finding",
-    "Inspection",
-    "Rule",
-    "Unresolved",
-    "described",
-    "may_call_judges",
-    "suppressions_of",
-    "unresolved_judges",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:

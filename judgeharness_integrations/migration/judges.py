@@ -32,8 +32,6 @@ from judgeharness_integrations.migration.sources import CLOSED
 from judgeharness_integrations.migration.syntax import dotted, last_name
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["asked", "asks_of", "bound_name", "handwritten_sites", "is_awaited", "made_sites"]
-
 _RECOGNISERS = (langchain_kinds, openevals_kinds, langsmith_kinds, our_kinds)
 
 

@@ -19,8 +19,6 @@ from judgeharness_integrations.migration.sources import (
 )
 from judgeharness_integrations.migration.syntax import Outline, outline_of, words_of
 
-__all__ = ["CONFTEST", "Following", "Modules"]
-
 CONFTEST = "conftest.py"
 _INIT = "__init__.py"
 _STEPS = 30  # re-exports that are followed

@@ -14,26 +14,6 @@ from judgeharness_integrations.migration.sources import ABOUT_ANSWERS, CLOSED, R
 from judgeharness_integrations.migration.syntax import dotted, is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view, string_of, texts_below
 
-__all__ = [
-    "ORDER_WARNING",
-    "all_questions",
-    "asks_model",
-    "asks_to_judge",
-    "at_temperature_zero",
-    "foreign_judge",
-    "given_function",
-    "grades_at_once",
-    "model_calls",
-    "model_name",
-    "model_option",
-    "object_methods",
-    "offer_of_call",
-    "opens_as_judge",
-    "prompt_text",
-    "questions",
-    "reads_parameters",
-]
-
 _LAYERS = 3  # helper functions between the judge and the client
 _EVALUATES = frozenset({"evaluate_strings", "aevaluate_strings", "evaluate_string_pairs", "aevaluate_string_pairs"})
 

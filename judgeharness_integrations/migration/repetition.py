@@ -14,18 +14,6 @@ from judgeharness_integrations.migration.questions import all_questions
 from judgeharness_integrations.migration.syntax import last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "Made",
-    "assigned_names",
-    "changed_in",
-    "judges_made",
-    "literal_length",
-    "loops_around",
-    "repetition",
-    "retried_on_results",
-    "samples_of",
-]
-
 _LEVELS = 3  # functions up the call chain
 _NOT_THE_CASE = frozenset({"seed", "run", "trial", "repetition", "attempt", "sample", "temperature", "run_id", "i"})
 _BUILDS = re.compile(r"prompt|format|render|build|make|message|template|dump|load|read|join|str", re.IGNORECASE)

@@ -37,8 +37,6 @@ from judgeharness_integrations.migration.sources import (
     unread_files,
 )
 
-__all__ = ["ScanReport", "ScanSettings", "nearest_settings", "scan"]
-
 _MOOT = frozenset({SINGLE_SAMPLE.code, FIRST_MATCH.code})  # where a harness asks the judge
 
 

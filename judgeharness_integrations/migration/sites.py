@@ -11,8 +11,6 @@ import libcst as cst
 
 from judgeharness_integrations.migration.syntax import ModuleIndex, Outline
 
-__all__ = ["RUN_METHODS", "Foreign", "Framework", "JudgeShape", "JudgeSite", "Offer", "OtherFiles", "Role", "span_of"]
-
 Framework: TypeAlias = Literal["langchain", "openevals", "langsmith", "adk", "handwritten"]
 JudgeShape: TypeAlias = Literal["pairwise", "labels", "scores", "any"]
 

@@ -25,24 +25,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.migration.sites import OtherFiles
     from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "ABOUT_ANSWERS",
-    "CLOSED",
-    "ROLE",
-    "ConfigSource",
-    "Source",
-    "SourceError",
-    "asks_somebody",
-    "check_parser",
-    "config_files",
-    "excluded",
-    "may_evaluate",
-    "may_hold_judges",
-    "python_files",
-    "speaks_of_judging",
-    "unread_files",
-]
-
 _SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})
 # what a named file can be that is no Python, whatever its text looks like: many a YAML file can be parsed as Python
 _NOT_PYTHON = frozenset(

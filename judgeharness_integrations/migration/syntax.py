@@ -12,20 +12,6 @@ from typing import Any, TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment, CodeRange, MetadataWrapper, PositionProvider, Scope, ScopeProvider
 
-__all__ = [
-    "FunctionNode",
-    "ModuleIndex",
-    "Outline",
-    "children",
-    "dotted",
-    "is_none",
-    "is_zero",
-    "last_name",
-    "outline_of",
-    "walk",
-    "words_of",
-]
-
 
 class ModuleIndex:
     """One parsed module, indexed; every method takes nodes of its tree."""

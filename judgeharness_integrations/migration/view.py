@@ -14,8 +14,6 @@ from libcst.metadata import Assignment, MetadataWrapper, QualifiedNameSource
 from judgeharness_integrations.migration.sites import OtherFiles
 from judgeharness_integrations.migration.syntax import ModuleIndex, children, last_name
 
-__all__ = ["COLLECTING", "ModuleView", "is_fixture", "once_a_view", "string_of", "texts_below"]
-
 _Found = TypeVar("_Found")
 _DEPTH = 8  # steps an expression is followed back
 _HANDED_ON = frozenset({"bind", "with_retry", "with_config", "with_structured_output", "bind_tools", "with_fallbacks"})

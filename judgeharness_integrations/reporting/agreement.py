@@ -18,8 +18,6 @@ if TYPE_CHECKING:
         RaterAgreement,
     )
 
-__all__ = ["agreement_fragment", "agreement_section"]
-
 _MOST_RATERS: Final = 12  # of whom pairs are listed without being asked for
 _MOST_NOTES: Final = 12
 _Limits: TypeAlias = "tuple[float, float] | None"

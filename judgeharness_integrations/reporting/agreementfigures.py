@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AltTestReport
     from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable
 
-__all__ = ["draw_alt_test", "draw_kappa"]
-
-
 Panels: TypeAlias = "Mapping[str, Sequence[AltTest]]"
 Styles: TypeAlias = "Mapping[str, dict[str, Any]]"
 Draw: TypeAlias = "Callable[[Axes, Sequence[AltTest], Styles], Any]"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AnnotatorTest, Scope
     from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
 
-__all__ = ["AlttestGroup", "Names", "alt_test_section", "alttest_fragment", "grouped", "verdicts", "warnings_of"]
-
 _MOST_COMPARED = 6  # candidates of which every two are compared
 
 

@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import JudgeSection
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
-__all__ = [
-    "READ_OFF",
-    "CalibrationMeasure",
-    "alike",
-    "anchor_text",
-    "calibrated_rates",
-    "calibration_fragment",
-    "calibration_measures",
-    "calibration_section",
-    "calibration_size",
-    "calibration_word",
-    "labels_text",
-    "uncalibrated",
-]
-
 _RATES: Final = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
 _ESTIMATES: Final = {
     "balanced_accuracy": "balanced accuracy",

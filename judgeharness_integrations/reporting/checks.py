@@ -13,8 +13,6 @@ from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, per
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
 
-__all__ = ["checks_section"]
-
 _TABLES: Final = {"fail": "properties it fails", "inconclusive": "open properties", "pass": "properties it passes"}
 _WORST: Final = {"fail": 3, "inconclusive": 1, "pass": 0, "not_checked": 0}  # cases that are shown
 _PLAIN: Final = ("format", "verbosity")

@@ -28,21 +28,6 @@ from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
-__all__ = [
-    "FLIP_COLUMNS",
-    "caveats",
-    "comparison_document",
-    "comparison_fragment",
-    "comparison_markdown",
-    "comparison_section",
-    "details",
-    "differences",
-    "flip_cells",
-    "named",
-    "titled",
-]
-
-
 FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
 _NAMED: Final = 5
 _OPEN: Final = frozenset({"no difference found", "cannot tell"})

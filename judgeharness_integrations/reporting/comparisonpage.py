@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.reporting.html.charts import Bar, Whisker
     from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["Card", "ChangeRow", "FlipRow", "NamedBar", "comparison_page", "criterion_card", "headline"]
-
-
 _TONES: Final[Mapping[Answer, str]] = {
     "worse": "answer-no",
     "better": "answer-yes",

@@ -10,8 +10,6 @@ from judgeharness_integrations.reporting.sections import Block, Section, Strong,
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateCheck, GateReport
 
-__all__ = ["gates_section"]
-
 _WORDS: Final = {"passed": "passed", "failed": Strong("FAILED"), "not_measured": Strong("NOT MEASURED")}
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import JudgeSection, OnAbstain, RunReport
 
-__all__ = ["junit_report"]
-
 # what XML 1.0 cannot hold, not even escaped
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000

@@ -11,8 +11,6 @@ from judgeharness_integrations.reporting.calibrationtext import uncalibrated
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["Limit", "limits"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:

@@ -9,9 +9,6 @@ from typing import Final
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["details", "escaped", "section_markdown", "table"]
-
-
 # What GitHub looks for in a text after Markdown was read, where an escaped character is a plain one again. A space
 # without a width behind it keeps mentions, references to issues, names of emoji, addresses and mail from being linked.
 _LOOKED_FOR: Final = re.compile(r"(@|#|\bGH-|:|www\.)(?=\S)", re.IGNORECASE)

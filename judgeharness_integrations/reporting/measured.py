@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.replay.report import JudgeReplay
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
-__all__ = [
-    "Measured",
-    "control_lines",
-    "measured_table",
-    "named_after",
-    "rate_text",
-    "result_text",
-    "stopping_sentences",
-    "verdict_shares",
-]
-
 _MOST_LABELS: Final = 4  # lines of a cell
 _MOST_VERDICTS: Final = 6
 _LONGEST_LABEL: Final = 16

@@ -13,8 +13,6 @@ from judgeharness_integrations.verdictlog.plain import counted, percent
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
 
-__all__ = ["basis_section", "planning_section"]
-
 _FIND_OUT = "find out why before you average over it"
 _NO_DESIGN = (
     "no design: without variance two cases would reach any goal, which nobody should believe; take a pilot whose "

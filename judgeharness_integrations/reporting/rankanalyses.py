@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.rating import Method, Rating
     from judgeharness_integrations.analysis.ranking.studying import RankStudy
 
-__all__ = ["analysed_section"]
-
 _SHARES: Final = (0.1, 0.5)  # of the matches
 _TOP: Final = 5
 _MENTIONED: Final = ("tokens", "money", "self_preference")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.contrasts import Contrast
     from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
 
-__all__ = ["elo_interval", "rank_fragment", "rank_section"]
-
 _FIRST_JUDGES: Final = 40  # that a leaderboard lists where there are more than it lists all of
 _MOST_JUDGES: Final = 50
 _MOST_OPENED: Final = 25  # judges of whom everything is shown without being asked for

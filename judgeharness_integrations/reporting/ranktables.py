@@ -15,9 +15,6 @@ from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
 from judgeharness_integrations.analysis.ranking.studying import RankStudy
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, defused
 
-__all__ = ["Record", "Tables", "flat", "tables_of", "write_csv", "write_document", "write_tables"]
-
-
 Record: TypeAlias = "Mapping[str, Any]"
 
 _LIMITS = ("ci95", "range")

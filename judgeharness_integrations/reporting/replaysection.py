@@ -21,8 +21,6 @@ from judgeharness_integrations.reporting.sections import Block, Section, Table
 from judgeharness_integrations.verdictlog.plain import fixed, p_text, percent
 from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, verdict_text
 
-__all__ = ["replay_fragment", "replay_section"]
-
 
 def replay_section(
     report: ReplayReport,

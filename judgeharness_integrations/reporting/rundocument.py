@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.statistics.means import Estimate
     from judgeharness_integrations.analysis.usage import Usage
 
-__all__ = ["CASE_COLUMNS", "REPORT_SCHEMA", "case_table", "report_document"]
-
-
 REPORT_SCHEMA = "judgeharness.report/1"
 
 

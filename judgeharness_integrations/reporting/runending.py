@@ -23,8 +23,6 @@ from judgeharness_integrations.reporting.sections import Block, Section, Strong
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import ends, percent
 
-__all__ = ["ended_section"]
-
 
 def ended_section(
     document: Mapping[str, Any], folder: Path, *, log: str, certificates: Mapping[str, str] = MappingProxyType({})

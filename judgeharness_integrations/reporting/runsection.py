@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
     from judgeharness_integrations.analysis.usage import Usage
 
-__all__ = ["markdown_report", "measured_entries", "report_fragment", "report_section"]
-
 _MOST_JUDGES: Final = 4  # whose parts are not folded away
 _MOST_CASES: Final = 50  # of a kind
 _MOST_LABELS: Final = 20

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["LONGEST_CELL", "Block", "Bullets", "Section", "Strong", "Table", "on_one_line"]
-
 LONGEST_CELL: Final = 200  # characters of each line of a cell
 
 

@@ -20,8 +20,6 @@ from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, 
 from judgeharness_integrations.reporting.sections import Table as TableBlock
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["Row", "console", "safe", "say", "section_lines", "show_section", "table"]
-
 Row: TypeAlias = "Sequence[str | Text]"
 
 

@@ -16,18 +16,6 @@ from judgeharness_integrations.reporting.calibrationtext import calibration_sect
 from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
-__all__ = [
-    "cost_text",
-    "dissent",
-    "headline",
-    "rationale",
-    "shown_order",
-    "text_report",
-    "tokens_text",
-    "undecided_reason",
-]
-
-
 _LONGEST_QUOTE = 300
 _DOT = " · "
 _INVERTED = "reliably wrong by its labels"

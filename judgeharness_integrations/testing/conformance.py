@@ -10,8 +10,6 @@ from judgeharness_integrations.judging.adapters import Adapter, find_adapter
 from judgeharness_integrations.judging.bench import Bench
 from judgeharness_integrations.testing.checks import CHECKS
 
-__all__ = ["AdapterReport", "CheckOutcome", "CheckResult", "check_adapter", "check_bench"]
-
 CheckOutcome: TypeAlias = Literal["pass", "fail", "opted out"]
 
 

@@ -11,8 +11,6 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.marks import code_in, verdict_line
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
-__all__ = ["RecordedJudge", "ScriptedJudge", "verdict_text"]
-
 
 class ScriptedJudge:
     """Answers from a list, in order of asking; the list cycles. An exception in the list is raised.

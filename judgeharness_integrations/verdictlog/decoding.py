@@ -27,8 +27,6 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
 )
 
-__all__ = ["CORE", "NUMBERS", "Line", "Record", "as_labels", "decode", "iter_decoded", "perturbation_of"]
-
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
 _Group: TypeAlias = "tuple[str, str | None]"
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import fields, make_dataclass
 from typing import Any, TypeVar
 
-__all__ = ["drafted"]
-
 _T = TypeVar("_T")
 
 

@@ -13,35 +13,6 @@ from typing import Any, Final
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
 
-__all__ = [
-    "CHARACTERS",
-    "COLUMNS",
-    "LENGTH_COLUMNS",
-    "LOG_SCHEMA",
-    "LONE_SURROGATES",
-    "PAIR_COLUMN",
-    "QUOTE",
-    "QUOTED",
-    "REUSED_FROM",
-    "ROW_COLUMNS",
-    "ROW_FIELDS",
-    "TEXT_COLUMN",
-    "attribute_columns",
-    "check_columns",
-    "columns_together",
-    "defused",
-    "field_record",
-    "restored",
-    "stored",
-    "to_cells",
-    "to_record",
-    "to_row",
-    "to_values",
-    "unquoted",
-    "values_together",
-]
-
-
 QUOTE: Final = "'"  # what stands before a text that a spreadsheet would run
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
 _NUMBER = re.compile(r"[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)  # runs nowhere, and is to stay a number

@@ -42,21 +42,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-__all__ = [
-    "Cells",
-    "Columns",
-    "iter_cells",
-    "iter_log",
-    "iter_records",
-    "open_text",
-    "parquet_records",
-    "read_log",
-    "read_records",
-    "write_log",
-    "write_parquet",
-]
-
-
 _GROUP = 10_000  # rows held at a time
 _MARK = b"judgeharness.schema"  # in the file's metadata: its texts are escaped, its verdicts are JSON
 _KINDS = {

@@ -16,8 +16,6 @@ from judgeharness_integrations.verdictlog.row import RowKey, VerdictRow
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["JsonlLog", "MemoryLog", "VerdictLog"]
-
 
 class VerdictLog(Protocol):
     """Where rows go. Appending a row whose key is known changes nothing."""

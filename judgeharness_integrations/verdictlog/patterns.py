@@ -17,8 +17,6 @@ from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLU
 from judgeharness_integrations.verdictlog.files import Cells, Columns, iter_cells
 from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe
 
-__all__ = ["CasePatterns", "Reduced", "read_patterns"]
-
 Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
 _Attributes: TypeAlias = "tuple[tuple[str, str | float], ...]"
 

@@ -7,20 +7,6 @@ from collections.abc import Mapping
 
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = [
-    "SENTENCE",
-    "counted",
-    "distribution_text",
-    "ends",
-    "fixed",
-    "number_text",
-    "p_text",
-    "percent",
-    "safe_text",
-    "share",
-    "time_text",
-]
-
 SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
 _SMALLEST_P = 0.001  # that is shown
 _SPLIT_SECOND = re.compile(r"(?<=[T ][0-9]{2}:[0-9]{2}:[0-9]{2})[.,][0-9]+")

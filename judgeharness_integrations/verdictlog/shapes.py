@@ -12,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE
 
-__all__ = ["Count", "Number", "Positive", "Shape", "Short", "Text", "misplaced"]
-
 _LARGEST_COUNT = 2**53  # whole numbers up to here survive every JSON reader
 _SHORT = 60
 

@@ -36,8 +36,6 @@ from judgeharness_integrations.judging.cases import Case, Criterion
 from judgeharness_integrations.judging.execution.attempting import read_apart
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 
-__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
-
 Ask: TypeAlias = Callable[[str], Awaitable[ModelAnswer | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")

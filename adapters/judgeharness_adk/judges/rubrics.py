@@ -21,15 +21,6 @@ from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer
 
-__all__ = [
-    "FinalResponseMatchJudge",
-    "FinalResponseQualityJudge",
-    "RubricJudge",
-    "ToolUseQualityJudge",
-    "TrajectoryQualityJudge",
-]
-
-
 _ORDERS_KEPT = 64
 
 

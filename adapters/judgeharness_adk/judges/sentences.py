@@ -17,8 +17,6 @@ from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.cases import Case, Criterion
 from judgeharness_integrations.judging.judge import Answer
 
-__all__ = ["HallucinationsJudge", "SentencesCase"]
-
 _PROMPTS = ("segmenter_prompt", "sentence_validator_prompt")
 _LEAST_SHARE = 0.8  # of the letters and digits of a response; marks of lists and tables get lost
 

@@ -39,9 +39,6 @@ from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.judging.cases import Case, Criterion
 from judgeharness_integrations.judging.judge import Answer
 
-__all__ = ["ADK_READERS", "UserSimulatorJudge", "UserTurnCase", "judge_for"]
-
-
 _KNOWN: tuple[type[MetricJudge[Any]], ...] = (
     *(FinalResponseQualityJudge, ToolUseQualityJudge, TrajectoryQualityJudge, FinalResponseMatchJudge),
 )

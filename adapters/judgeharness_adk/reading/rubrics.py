@@ -20,21 +20,6 @@ from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.quotations import may_quote, quotations
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = [
-    "MARKUP",
-    "Field",
-    "bare",
-    "clip",
-    "comparable",
-    "fields",
-    "one_line",
-    "own_text",
-    "read_rubrics",
-    "stated",
-    "unique",
-]
-
-
 MARKUP = " *_`#>-\u2022+\"'\u201c\u201d\u2018\u2019\u200b\ufeff"  # markdown, bullets, quotes, invisible characters
 _AROUND = MARKUP + "()[]{}<>.,;:!"
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -20,9 +20,6 @@ from judgeharness_integrations.judging.parsing import object_of
 from judgeharness_integrations.judging.quotations import may_quote, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["read_sentences", "read_validity", "split_sentences"]
-
-
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")
 _VERDICTS |= dict.fromkeys(("unsupported", "contradictory", "disputed"), "FAIL")

@@ -20,9 +20,6 @@ from judgeharness_integrations.labelling import resultsheets as sheetfile
 from judgeharness_integrations.labelling.resultsheets import cell_text, golds_in
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["Label", "calibrated", "read_sheet", "write_sheet"]
-
-
 _PLACE = ("case_id", "app", "eval_set_id", "eval_id", "run", "turn", "invocation_id", "metric", "criterion")
 _TEXTS = ("rubric", "context", "input", "output", "reference")
 COLUMNS = (*_PLACE, *_TEXTS, "gold")

@@ -32,9 +32,6 @@ from judgeharness_integrations.verdictlog.shapes import Shape, Text, misplaced
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["AdkResults", "joined_results", "load_results", "read_sidecars"]
-
-
 _TOLD = 5  # damaged lines of a file that have a note of their own
 
 

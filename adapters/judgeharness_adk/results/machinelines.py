@@ -36,8 +36,6 @@ from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.row import ABSTAIN, OUTCOMES
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Short, Text, misplaced
 
-__all__ = ["told_results"]
-
 _FIRST = '{"judgeharness":'  # how a line for programs begins
 _LONGEST = 20_000  # characters of a line
 _SCORES: Mapping[str, float] = {"PASS": 1.0, "FAIL": 0.0}

@@ -17,9 +17,6 @@ from judgeharness_integrations.analysis.result import CriterionResult, HarnessRe
 from judgeharness_integrations.verdictlog.plain import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["RubricVariance", "failed_samples", "overview", "rubric_variances", "unmeasured"]
-
-
 _MOST = 20  # sentences; invocations with rubrics of their own may have one each
 
 

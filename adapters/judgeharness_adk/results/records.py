@@ -23,8 +23,6 @@ from judgeharness_adk.judges import JUDGES
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations.analysis.design import Fingerprint
 
-__all__ = ["ENDING", "AdkResult", "Turn", "files_below", "project_of", "read_history", "runs_of", "turns_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AdkResult:

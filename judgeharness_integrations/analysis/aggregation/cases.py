@@ -25,20 +25,6 @@ from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, REUSED_FROM
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
-__all__ = [
-    "DECIDING_ATTRIBUTES",
-    "CaseDecision",
-    "Withheld",
-    "case_consistency",
-    "case_decisions",
-    "center_of",
-    "decided_case",
-    "deciding_attributes",
-    "not_asked",
-    "scores_of",
-    "standing",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseDecision:

@@ -12,19 +12,6 @@ from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLU
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = [
-    "CLUSTER",
-    "Answered",
-    "Cluster",
-    "Clusters",
-    "attributed",
-    "copied_cases",
-    "copies_together",
-    "named_cluster",
-    "without_copies",
-]
-
-
 CLUSTER = "cluster"  # the attribute of rows whose equal values belong together
 Cluster: TypeAlias = "tuple[str, str]"  # `case` or the column of clusters, and the case's id or the value there
 _Labels: TypeAlias = "tuple[str | None, Mapping[str, Verdict]]"  # a digest of the question in its order, gold labels

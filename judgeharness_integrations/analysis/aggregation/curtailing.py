@@ -25,20 +25,6 @@ from judgeharness_integrations.analysis.aggregation.decision import Decision
 from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
 
-__all__ = [
-    "Median",
-    "NetPreference",
-    "Plurality",
-    "Settling",
-    "SwapConsensus",
-    "curtails",
-    "first_true",
-    "needed",
-    "positive_label",
-    "settled",
-    "unbiased_rate",
-]
-
 
 class Settling(Protocol):
     """One rule over the samples so far, once there are enough valid ones for a verdict."""

@@ -11,8 +11,6 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.tally import Tally
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
-__all__ = ["PLANNED_SAMPLES", "check_rule_fits", "decide", "quorum", "samples_planned"]
-
 
 def quorum(planned: int, min_valid: int | None = None) -> int:
     """Return how many valid samples a verdict needs: at least half of the planned ones, and at least one."""

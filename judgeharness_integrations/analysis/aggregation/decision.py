@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict
 
-__all__ = ["Decision", "Status", "abstained", "decided", "not_graded"]
-
 Status: TypeAlias = Literal["decided", "abstained", "not_graded"]
 
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["abstain_on_disagreement", "leading", "majority", "strict_majority", "supermajority"]
-
 
 def leading(rows: Sequence[VerdictRow]) -> tuple[list[Verdict], int]:
     """Return the most frequent verdicts (several when tied, none without valid samples) and their count."""

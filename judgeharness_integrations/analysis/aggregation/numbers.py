@@ -10,8 +10,6 @@ from judgeharness_integrations.analysis.aggregation.decision import Decision, ab
 from judgeharness_integrations.analysis.aggregation.labels import leading
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["mean", "median", "mode", "trimmed_mean"]
-
 PassAt = Fraction | None
 
 

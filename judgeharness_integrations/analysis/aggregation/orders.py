@@ -8,8 +8,6 @@ from judgeharness_integrations.analysis.aggregation.decision import Decision, ab
 from judgeharness_integrations.analysis.aggregation.labels import leading
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["PREFERENCE", "net_preference", "swap_consensus"]
-
 TIE = "TIE"
 PREFERENCE: Mapping[Verdict, int] = {"A": 1, "B": -1, TIE: 0}
 

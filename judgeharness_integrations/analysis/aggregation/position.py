@@ -10,8 +10,6 @@ from judgeharness_integrations.analysis.aggregation.clusters import Cluster, Clu
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
-__all__ = ["PositionBias", "base_perturbation", "position_bias"]
-
 _LEANS: dict[tuple[str | None, str | None], int] = {("A", "A"): 1, ("B", "B"): -1}  # the same slot in both orders
 _OTHER = {"A": "B", "B": "A"}
 

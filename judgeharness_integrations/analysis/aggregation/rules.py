@@ -15,19 +15,6 @@ from judgeharness_integrations.analysis.aggregation.decision import Decision, ab
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = [
-    "RULE_NAMES",
-    "Bound",
-    "ByKind",
-    "Kind",
-    "Rule",
-    "RuleLike",
-    "deciding_rule",
-    "of_both_kinds",
-    "pass_mark",
-    "rule",
-]
-
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
 

@@ -14,22 +14,6 @@ from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow
 
-__all__ = [
-    "Independence",
-    "SampleStatus",
-    "VarianceSplit",
-    "agreement",
-    "chance_consistency",
-    "distance_share",
-    "independence",
-    "independence_of",
-    "modal_share",
-    "pair_disagreement",
-    "response_of",
-    "variance_split",
-]
-
-
 _LARGEST_N: Final = 200
 _PAIR: Final = 2
 _NEGLIGIBLE: Final = 1e-17

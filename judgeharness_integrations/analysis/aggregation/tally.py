@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Verdict, VerdictRow
 
-__all__ = ["Tally", "TallyOfOne", "tallied"]
-
 _SEVERAL = 2
 
 

@@ -20,8 +20,6 @@ from judgeharness_integrations.analysis.agreement.closeness import Closeness, Su
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Advantage", "Tally", "advantage", "as_published"]
-
 
 def as_published(
     signs: NDArray[np.int8], closeness: Closeness, ballots: Ballots, replies: Replies, cells: NDArray[np.intp]

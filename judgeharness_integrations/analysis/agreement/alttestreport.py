@@ -14,9 +14,6 @@ from judgeharness_integrations.analysis.agreement.humans import Ceiling, Fellow
 from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
 from judgeharness_integrations.analysis.agreement.panel import Panel
 
-__all__ = ["AltTest", "AltTestReport", "AnnotatorTest", "Scope", "Turnout", "epsilon_fits", "turnouts"]
-
-
 _GUIDANCE = ((0.2, "experts"), (0.15, "skilled annotators"), (0.1, "a crowd"))
 _SAME = 1e-9
 _NAMED = 10  # raters named in one sentence

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.closeness import ScoreLike
     from judgeharness_integrations.analysis.agreement.panel import Panel
 
-__all__ = ["annotated", "annotated_by_file"]
-
-
 _Decision: TypeAlias = "tuple[str, str, Verdict | None]"  # judge, case, label
 
 _LEAST_HUMANS = 3

@@ -14,9 +14,6 @@ from judgeharness_integrations.analysis.agreement.panel import Panel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Ballots", "Replies"]
-
-
 Words = Sequence[Any]  # code -> the label, number or set it stands for
 
 

@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.coefficients import Codes, Floats, Statistic
     from judgeharness_integrations.analysis.agreement.ratings import Units
 
-__all__ = [
-    "Bootstrap",
-    "Coefficient",
-    "Drawn",
-    "Resamples",
-    "Sample",
-    "bca_interval",
-    "drawn_interval",
-    "known",
-    "measure",
-    "resamples",
-    "unmeasured",
-]
-
-
 _FEWEST = 2
 _UNDEFINED = 0.05
 _DIGITS = 12

@@ -23,26 +23,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
     from judgeharness_integrations.analysis.agreement.panel import Kind
 
-__all__ = [
-    "DEFAULT_SCORE",
-    "SCORES",
-    "Accuracy",
-    "Closeness",
-    "Distance",
-    "Function",
-    "Jaccard",
-    "MacroJaccard",
-    "Positions",
-    "ScoreLike",
-    "Summed",
-    "chunks",
-    "closeness",
-    "score_name",
-    "scores_of",
-    "signs_of_totals",
-]
-
-
 _RELATIVE = 1e-9  # of the totals or of the item's spread: the order of a sum can neither make nor break a tie
 _ROUNDING = 1e-14  # of the numbers themselves: .1 + .2 is .3
 _DENSE = 20_000_000  # items x answers up to which counts are a plain table

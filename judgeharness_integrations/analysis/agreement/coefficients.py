@@ -24,32 +24,6 @@ from judgeharness_integrations.analysis.statistics.agreement import chance_corre
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Codes",
-    "Estimates",
-    "Flags",
-    "Floats",
-    "LinearStatistic",
-    "Metric",
-    "OrdinalAlpha",
-    "Pair",
-    "Statistic",
-    "alpha_statistic",
-    "beyond_chance",
-    "cohen_statistic",
-    "cohen_values",
-    "fleiss_statistic",
-    "gwet_statistic",
-    "of_moments",
-    "shared_items",
-    "unfit_for_alpha",
-    "unfit_for_categories",
-    "unfit_for_cohen",
-    "unless_constant",
-    "with_prior",
-]
-
-
 Floats: TypeAlias = "NDArray[np.float64]"
 Codes: TypeAlias = "NDArray[np.intp]"
 Flags: TypeAlias = "NDArray[np.bool_]"

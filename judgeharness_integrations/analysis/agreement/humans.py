@@ -24,9 +24,6 @@ from judgeharness_integrations.verdictlog.row import verdict_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Ceiling", "Fellow", "ceilings", "constant_advantages", "fellows"]
-
-
 _REDRAWS = (5, 200)  # at least, at most
 _CELLS = 400_000  # drawn for the panel as it is; a quarter for a panel of another size
 _ENOUGH = 0.8

@@ -29,22 +29,6 @@ from judgeharness_integrations.analysis.statistics.tally import clustered_wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "FEWEST_CLUSTERS",
-    "RhoDifference",
-    "Tested",
-    "WinningRate",
-    "benjamini_yekutieli",
-    "clustered_test",
-    "rejections",
-    "rho_difference",
-    "t_test",
-    "tango_test",
-    "too_few",
-    "winning_rate",
-]
-
-
 # Simulated at nominal .05 (half of a cluster alike, or .8 of it): of 5 equal clusters .05 to .11 were rejected, of 3
 # .04 to .18, and of 2 large ones among 18 single items .28 where degrees of freedom are counted as clusters.
 FEWEST_CLUSTERS = 5

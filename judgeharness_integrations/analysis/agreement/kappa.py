@@ -39,21 +39,6 @@ from judgeharness_integrations.verdictlog.row import verdict_text
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.ratings import Answers, Scale
 
-__all__ = [
-    "COEFFICIENTS",
-    "METRICS",
-    "CoefficientName",
-    "ConstantAgreement",
-    "Measured",
-    "alpha",
-    "cohen",
-    "constant_agreement",
-    "fleiss",
-    "gwet",
-    "pairwise",
-]
-
-
 CoefficientName: TypeAlias = Literal["cohen", "fleiss", "alpha", "gwet"]
 Measured: TypeAlias = "tuple[list[Coefficient], Resamples]"
 COEFFICIENTS: tuple[CoefficientName, ...] = ("cohen", "fleiss", "alpha", "gwet")

@@ -31,24 +31,6 @@ from judgeharness_integrations.verdictlog.row import (
     voting,
 )
 
-__all__ = [
-    "DEFAULT_RULE",
-    "MARKS",
-    "Columns",
-    "Kind",
-    "Layout",
-    "Lists",
-    "Panel",
-    "annotation_rows",
-    "cell_text",
-    "is_log",
-    "is_missing",
-    "layout_of",
-    "listed",
-    "table_rows",
-]
-
-
 _ITEMS = ("case_id", "item", "item_id", "instance", "instance_id", "id", "text_id", "question_id", "document", "text")
 _RATERS = ("judge", "rater", "annotator", "annotator_id", "worker", "worker_id", "coder", "labeler", "author", "model")
 _LABELS = ("verdict", "label", "labels", "annotation", "annotations", "rating", "score", "answer")

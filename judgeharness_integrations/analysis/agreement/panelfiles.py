@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
-__all__ = ["read_panel"]
-
 _WHOLE = re.compile(r"[+-]?[0-9]+\.0+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 

@@ -16,22 +16,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.agreement.panel import Panel
 
-__all__ = [
-    "MOST_CATEGORIES",
-    "NO_ITEMS",
-    "Answers",
-    "Consensus",
-    "Ratings",
-    "Scale",
-    "Units",
-    "Weights",
-    "agreement_weights",
-    "human_consensus",
-    "pairable",
-    "scale_of",
-]
-
-
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 NO_ITEMS = "no item was answered by two of them"
 MOST_CATEGORIES = 256  # above it, numbers are no scale of categories and a table of them would not fit

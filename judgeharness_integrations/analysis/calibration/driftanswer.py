@@ -21,25 +21,6 @@ from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = [
-    "DEFAULT_ANCHORS",
-    "Answer",
-    "Change",
-    "Day",
-    "Kind",
-    "Place",
-    "anchor_cases",
-    "anchor_items",
-    "badness",
-    "by_place",
-    "compared",
-    "distances",
-    "kind_of",
-    "rights",
-    "same_label",
-]
-
-
 Kind: TypeAlias = Literal["labels", "numbers"]
 
 

@@ -15,18 +15,6 @@ from judgeharness_integrations.analysis.calibration.rogangladen import Method, R
 from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees, clustered_error
 from judgeharness_integrations.analysis.statistics.means import t_quantile, z_quantile
 
-__all__ = [
-    "DoubleSampling",
-    "PpiPlusPlus",
-    "double_sampling",
-    "labels_alone",
-    "ppi_plus_plus",
-    "prediction_powered",
-    "rogan_gladen_both",
-    "tenenbein",
-]
-
-
 _FEWEST = 2
 _NEGLIGIBLE = 1e-12
 

@@ -10,8 +10,6 @@ from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["facts_of_decisions"]
-
 
 def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column: str | None) -> list[CaseFacts]:
     """Return what is counted of the cases of a log, whose texts are not known.

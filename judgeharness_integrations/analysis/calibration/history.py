@@ -16,17 +16,6 @@ from judgeharness_integrations.analysis.calibration.saved import CalibrationRepo
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = [
-    "HISTORY_SCHEMA",
-    "History",
-    "append_history",
-    "append_line",
-    "history_line",
-    "past_days",
-    "read_history",
-    "read_lines",
-]
-
 HISTORY_SCHEMA: Final = "judgeharness.drift_history/1"
 _CALLED: Final = ("history", "--history")
 _Line = TypeVar("_Line")

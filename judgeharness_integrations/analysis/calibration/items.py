@@ -12,22 +12,6 @@ from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text, verdict_to_json
 
-__all__ = [
-    "BINARY",
-    "ONLY_CRITERION",
-    "Judged",
-    "LabelledItem",
-    "canonical_label",
-    "check_labels",
-    "cluster_keys",
-    "graded_label",
-    "read_gold_alone",
-    "read_golds",
-    "read_labels",
-    "read_score",
-    "unread_sentence",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:

@@ -16,18 +16,6 @@ from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.statistics.tally import Tally, share_estimate
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = [
-    "ClassRates",
-    "RiskCoverage",
-    "RiskPoint",
-    "balanced_accuracy",
-    "class_rates",
-    "macro_f1",
-    "risk_coverage",
-    "too_rare",
-]
-
-
 _FEWEST = 5
 
 

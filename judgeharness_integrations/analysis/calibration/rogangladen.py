@@ -15,9 +15,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 
-__all__ = ["Bools", "Codes", "Method", "RateEstimate", "RoganGladen", "Sample", "rogan_gladen"]
-
-
 _NEGLIGIBLE = 1e-12
 _TOLD = 0.05  # what Fieller's g is to stay below for a delta interval to do as well
 

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.verdictlog.shapes import Shape
 
-__all__ = [
-    "DEFAULT_MAX_AGE",
-    "CalibrationReport",
-    "CalibrationState",
-    "SavedMeasurement",
-    "criterion_from_dict",
-    "labelled_last_asked",
-    "last_asked",
-]
-
-
 DEFAULT_MAX_AGE = timedelta(days=30)
 _CLOCK_SKEW = timedelta(days=1)
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError)

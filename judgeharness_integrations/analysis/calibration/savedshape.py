@@ -9,8 +9,6 @@ from pydantic import AliasChoices, Field, model_validator
 
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Short, Text
 
-__all__ = ["CalibrationShape", "PopulationShape"]
-
 _MOST_BINS = 1_000
 
 

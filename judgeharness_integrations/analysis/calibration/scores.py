@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from judgeharness_integrations.analysis.calibration.rates import score_errors
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
 
-__all__ = ["kendall_tau_b", "other_scale", "quadratic_kappa", "score_measures", "spearman"]
-
-
 _Floats: TypeAlias = NDArray[np.float64]
 _UNIT_REACH = 2.0  # scores from 0 to 1 against scores beyond this are no common scale
 

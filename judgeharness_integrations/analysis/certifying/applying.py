@@ -21,14 +21,6 @@ from judgeharness_integrations.analysis.result import CriterionResult, HarnessRe
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
 
-__all__ = [
-    "UncertifiedCases",
-    "certified",
-    "uncertified_where",
-    "withheld",
-    "withheld_of",
-]
-
 
 def withheld(certificate: Certificate, state: CalibrationState) -> Withheld:
     """Return what says of a decision why it is not certified; of one about a criterion without labels, nothing."""

@@ -15,9 +15,6 @@ from judgeharness_integrations.analysis.calibration.strata import stratum_text
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.shapes import Shape
 
-__all__ = ["CERTIFICATE_SCHEMA", "Certificate", "HeldCertificate", "Refusal", "Selection", "Step"]
-
-
 _ROUNDING: Final = 1e-6  # of p-values, by another SciPy
 
 

@@ -26,22 +26,6 @@ from judgeharness_integrations.analysis.statistics.counts import beta_binomial
 from judgeharness_integrations.analysis.statistics.search import fewest_for_good
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
 
-__all__ = [
-    "CertificatePrice",
-    "Curve",
-    "agreed_votes",
-    "certificate_prices",
-    "certified_steps",
-    "chance",
-    "fewest_accepted",
-    "labels_needed",
-    "p_values",
-    "stratified_prices",
-    "threshold_grid",
-    "votes_needed",
-]
-
-
 _SHARES: Final = (*(step / 10 for step in range(1, 5)), *(step / 50 for step in range(25, 51)))
 
 

@@ -9,8 +9,6 @@ from pydantic import Field
 from judgeharness_integrations.analysis.calibration.savedshape import PopulationShape
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Short, Text
 
-__all__ = ["CertificateShape"]
-
 _Share = Annotated[Number, Field(gt=0, lt=1)]
 
 

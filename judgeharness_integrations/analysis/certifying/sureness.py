@@ -12,9 +12,6 @@ from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, c
 from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["COLUMN", "SCORES", "check_numbers", "check_score", "counted_samples", "sureness"]
-
-
 COLUMN: Final = "column:"
 SCORES: Final = ("consistency", "margin")
 

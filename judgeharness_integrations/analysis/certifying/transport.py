@@ -13,9 +13,6 @@ from judgeharness_integrations.analysis.calibration.strata import stratum_text
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
 
-__all__ = ["CertifiedCases", "certificate_on_run"]
-
-
 _UNCOUNTED: Final = "the certificate was saved by an earlier version, without what its cases are like: certify again"
 
 

@@ -10,8 +10,6 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.verdictlog.plain import SENTENCE, number_text, safe_text
 
-__all__ = ["certificate_text", "held_text", "promise_text", "terms_text"]
-
 _LONGEST = 1000  # characters: of a run that is shifted, three features with what differs
 
 

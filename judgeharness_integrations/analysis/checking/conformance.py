@@ -26,8 +26,6 @@ from judgeharness_integrations.analysis.statistics.multiplicity import holm
 from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, PROBE_PROPERTIES, VerdictRow
 
-__all__ = ["check_rows", "chosen_criteria", "chosen_judge", "settled"]
-
 
 def chosen_judge(rows: Iterable[VerdictRow], judge: str | None) -> tuple[str, list[VerdictRow]]:
     """Return the judge to be checked and its rows.

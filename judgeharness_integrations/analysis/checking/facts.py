@@ -11,8 +11,6 @@ from judgeharness_integrations.analysis.checking.properties.samples import Sampl
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_text
 
-__all__ = ["consistent_but_wrong", "facts_of", "not_better_than_a_control"]
-
 _CONSISTENT: Final = 0.6
 _COIN: Final = 0.5
 _AS_IT_IS: Final = frozenset({"none", "position_swap"})

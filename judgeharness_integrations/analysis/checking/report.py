@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations.analysis.calibration.controls import Controls
 
-__all__ = ["CheckReport", "PropertyCheck", "Status", "WorstCase"]
-
 Status: TypeAlias = Literal["pass", "fail", "inconclusive", "not_checked"]
 Interval: TypeAlias = "tuple[float, float] | None"
 

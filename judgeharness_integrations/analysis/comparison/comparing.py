@@ -49,18 +49,6 @@ from judgeharness_integrations.analysis.sequential.processes import unequal_clus
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
 from judgeharness_integrations.verdictlog.plain import counted, p_text
 
-__all__ = [
-    "DIFFERENCE_WEIGHT",
-    "NOISE_WEIGHT",
-    "answered",
-    "compare",
-    "first_levels",
-    "of_designs",
-    "untested",
-    "without_failures",
-]
-
-
 DIFFERENCE_WEIGHT: Final = 4.0
 NOISE_WEIGHT: Final = 1.0
 

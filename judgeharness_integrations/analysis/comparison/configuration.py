@@ -14,17 +14,6 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.verdictlog.row import is_probe
 
-__all__ = [
-    "DESIGN",
-    "ConfigurationDifference",
-    "Judged",
-    "Question",
-    "certificate_notes",
-    "configuration_differences",
-    "judged",
-    "shifted_sides",
-]
-
 # what the shares of decisions hang on whoever judges: a majority of one sample is not that of three
 DESIGN: Final = frozenset(
     {"rule", "perturbations", "repetitions", "quorum", "early stopping", "wordings", "certificate"}

@@ -25,21 +25,6 @@ from judgeharness_integrations.analysis.statistics.paired import (
 from judgeharness_integrations.analysis.statistics.proportions import sign_test, unchanged_bound
 from judgeharness_integrations.analysis.statistics.search import bisected
 
-__all__ = [
-    "PERMUTATIONS",
-    "Difference",
-    "Measure",
-    "PowerBasis",
-    "compared_means",
-    "compared_shares",
-    "exchanged_mean",
-    "homogeneity_p",
-    "least_p",
-    "power_basis",
-    "stuart_maxwell",
-]
-
-
 _FAR: Final = 7.0  # standard errors from zero, where the noncentral t of scipy turns into NaN here and there
 _HALVINGS: Final = 40
 

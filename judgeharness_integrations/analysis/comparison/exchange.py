@@ -21,18 +21,6 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import columns_together
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "CaseOutcomes",
-    "CaseSamples",
-    "Exchangeable",
-    "NullDistribution",
-    "Side",
-    "copied",
-    "exchangeable",
-    "null_distribution",
-]
-
-
 _REUSED_FROM = "reused_from"  # attribute of a copied row: the run that paid for the answer
 
 

@@ -24,8 +24,6 @@ from judgeharness_integrations.analysis.comparison.splits import (
     folds_scores,
 )
 
-__all__ = ["NoiseTest", "noise_test"]
-
 _ROUNDING: Final = 1e-9
 
 

@@ -16,21 +16,6 @@ from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = [
-    "NOT_GRADED",
-    "JudgePair",
-    "Pair",
-    "PairedCriterion",
-    "State",
-    "Transition",
-    "flipped",
-    "judge_pairs",
-    "paired_criteria",
-    "state_of",
-    "transitions",
-]
-
-
 _Cases = Mapping[str, Sequence[HarnessResult]]
 
 

@@ -17,22 +17,6 @@ from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = [
-    "COMPARISON_SCHEMA",
-    "Answer",
-    "BillChange",
-    "ComparisonReport",
-    "CriterionComparison",
-    "Flip",
-    "change_text",
-    "interval_text",
-    "measure_text",
-    "shares",
-    "size_text",
-    "value_text",
-]
-
-
 COMPARISON_SCHEMA: Final = "judgeharness.comparison/1"
 
 Answer: TypeAlias = Literal[

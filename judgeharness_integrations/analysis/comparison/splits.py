@@ -21,9 +21,6 @@ from judgeharness_integrations.analysis.comparison.exchange import Bools, CaseOu
 from judgeharness_integrations.analysis.comparison.pairing import State, flipped
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["CountSplits", "RowSplits", "ScoreSplits", "affordable", "folds_scores"]
-
-
 _MOST_SPLITS: Final = 2_000
 _ORDERS: Final = 2
 

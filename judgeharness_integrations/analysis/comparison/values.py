@@ -28,9 +28,6 @@ from judgeharness_integrations.analysis.sequential import log_e_shift, log_e_sig
 from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["CaseTexts", "Kind", "MeasureChoice", "Values", "anytime", "controls_beside", "p_of_labels", "values_of"]
-
-
 _NO_SCALE: Final = "the ends of the scale are not known"
 _BETTING = "betting e-process and confidence sequence"
 

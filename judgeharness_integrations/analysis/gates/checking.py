@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.sequential import Looked
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["check_gates", "judged", "more_cases"]
-
-
 _NEGLIGIBLE = 1e-9
 _MOST = 10**12
 _FAILS = {">=": "below", ">": "not above", "<=": "above", "<": "not below"}

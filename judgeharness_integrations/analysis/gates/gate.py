@@ -12,9 +12,6 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.gates.report import About
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["METRICS", "Expression", "Gate", "Gates", "Operator", "parse_expression"]
-
-
 Operator: TypeAlias = Literal[">=", ">", "<=", "<"]
 
 # metric -> what it takes in brackets; those that are no shares, from 0 to 1, are in `_LIMITS`

@@ -37,22 +37,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
     from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = [
-    "CASE_VALUES",
-    "METRIC_MEASURES",
-    "CaseValue",
-    "CriterionCases",
-    "Measured",
-    "case_value",
-    "criteria_of",
-    "measure",
-    "measured_rate",
-    "unanchored",
-    "untested",
-    "value_without",
-]
-
-
 CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]
 
 

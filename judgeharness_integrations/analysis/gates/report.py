@@ -9,8 +9,6 @@ from typing import Any, Final, Literal, Self, TypeAlias
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 
-__all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport", "number"]
-
 About: TypeAlias = Literal["population", "suite"]
 
 _DECIMALS = range(3, 13)

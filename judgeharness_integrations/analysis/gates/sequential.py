@@ -32,22 +32,6 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
 
-__all__ = [
-    "ALPHA",
-    "Evidence",
-    "Looked",
-    "Sample",
-    "Weighed",
-    "judged_sequentially",
-    "looked_at",
-    "sample_of",
-    "shuffled",
-    "unequal_sizes",
-    "weigh",
-    "within",
-]
-
-
 Outcome: TypeAlias = Literal["passed", "failed", "unsettled"]
 
 ALPHA: Final = 0.05  # of both ends of an interval together: a gate looks at one of them

@@ -9,8 +9,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.planning.pilot import Truths
 from judgeharness_integrations.analysis.planning.study import Goal, cases_of, reached_by
 
-__all__ = ["Design", "Limits", "attainable", "design", "designs", "present"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:

@@ -19,9 +19,6 @@ from judgeharness_integrations.analysis.statistics.multiplicity import holm
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, voting
 
-__all__ = ["Components", "GStudy", "Part", "Shift", "Split", "gstudy", "shifts_of"]
-
-
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 

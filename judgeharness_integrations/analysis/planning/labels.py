@@ -14,8 +14,6 @@ from judgeharness_integrations.analysis.calibration.rogangladen import RoganGlad
 from judgeharness_integrations.analysis.planning.study import Decided, Goal, RateStudy, cases_of
 from judgeharness_integrations.analysis.statistics.search import fewest
 
-__all__ = ["CorrectedLabels", "corrected_labels", "widest_rate", "wilson_labels"]
-
 _MOST: Final = 10_000_000
 _STUDIES: Final = 2_000
 _HALF: Final = 0.5

@@ -37,9 +37,6 @@ from judgeharness_integrations.analysis.planning.study import (
 from judgeharness_integrations.analysis.statistics.search import bisected_each
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
-__all__ = ["ClusterSizes", "Pilot", "Truths", "pilot_of"]
-
-
 Floats: TypeAlias = NDArray[np.float64]
 
 _TRUTHS: Final = 256

@@ -24,24 +24,6 @@ from judgeharness_integrations.analysis.statistics.proportions import wilson, wi
 from judgeharness_integrations.analysis.statistics.search import bisected, fewest, last
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "MOST_CASES",
-    "Alone",
-    "AnyNoise",
-    "Clustered",
-    "Decided",
-    "Goal",
-    "Judging",
-    "LabelModel",
-    "RateStudy",
-    "ScoreStudy",
-    "Study",
-    "cases_of",
-    "chances_of_cases",
-    "level_of",
-    "reached_by",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:

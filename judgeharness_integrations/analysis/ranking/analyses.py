@@ -40,9 +40,6 @@ from judgeharness_integrations.analysis.ranking.report import RankReport
 from judgeharness_integrations.analysis.ranking.studying import AuditCurve, RankStudy, audit_curve
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["ANALYSES", "Analysis", "Material", "Portfolio", "portfolio_of"]
-
-
 _MOST_VALUES = 20  # of a column that divides pairs into kinds
 
 

@@ -21,18 +21,6 @@ from judgeharness_integrations.analysis.ranking.correctness import (
 from judgeharness_integrations.analysis.ranking.credits import Ints, Marks
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 
-__all__ = [
-    "NO_DECISION",
-    "ClassBias",
-    "Confusion",
-    "class_bias",
-    "confusions",
-    "counted",
-    "labels_found",
-    "pair_groups",
-]
-
-
 NO_DECISION: Final = "no decision"
 
 

@@ -18,29 +18,6 @@ from judgeharness_integrations.analysis.ranking.jointfit import JointFit
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, ranked, ranks_of, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 
-__all__ = [
-    "LEAST_JUDGES",
-    "TOPS",
-    "Against",
-    "Comparison",
-    "EloChange",
-    "Fit",
-    "OwnSet",
-    "RankCorrelation",
-    "RatedSide",
-    "Slope",
-    "Standing",
-    "against",
-    "changes_of",
-    "compare",
-    "correlate",
-    "correlated",
-    "own_sets",
-    "standing_of",
-    "top_overlap",
-    "wrote",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:

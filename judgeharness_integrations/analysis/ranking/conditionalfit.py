@@ -32,17 +32,6 @@ from judgeharness_integrations.analysis.ranking.jointfit import (
 )
 from judgeharness_integrations.analysis.statistics.search import bisected_each
 
-__all__ = [
-    "SINGULAR",
-    "ConditionalEstimate",
-    "ConditionalFit",
-    "ConditionalMoments",
-    "conditional_maximum",
-    "conditional_moments",
-    "fit_conditional",
-]
-
-
 _CELLS = 1 << 20  # complex numbers at a time: 16 MB
 _TILTING_STEPS = 60
 

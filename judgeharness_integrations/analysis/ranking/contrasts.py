@@ -33,22 +33,6 @@ from judgeharness_integrations.analysis.ranking.jointfit import (
 from judgeharness_integrations.analysis.statistics.means import Z95, z_p
 from judgeharness_integrations.analysis.statistics.multiplicity import step_up
 
-__all__ = [
-    "LEVEL",
-    "NO_SPREAD",
-    "PLACES",
-    "Connections",
-    "Contrast",
-    "OrderEffect",
-    "Place",
-    "connections_of",
-    "contrasts_of",
-    "order_effect",
-    "rank_ranges",
-    "tested",
-]
-
-
 LEVEL: Final = 0.05
 NO_SPREAD: Final = 1e-6  # Elo: an error as small is none, as of judges that answered alike throughout
 

@@ -21,27 +21,6 @@ from judgeharness_integrations.analysis.calibration.items import read_golds
 from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Marks
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, voting
 
-__all__ = [
-    "ABSTAINED",
-    "FAILED",
-    "NOT_ASKED",
-    "ORDER_RULES",
-    "Codes",
-    "CriterionDecisions",
-    "Decisions",
-    "Failures",
-    "Folded",
-    "PairColumns",
-    "Policy",
-    "Ties",
-    "by_better_first",
-    "credits_of",
-    "decisions_of",
-    "fold",
-    "fold_orders",
-]
-
-
 ABSTAINED: Final = -1
 FAILED: Final = -2
 NOT_ASKED: Final = -3

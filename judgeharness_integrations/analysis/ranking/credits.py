@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 
-__all__ = ["Credits", "Floats", "Ints", "Marks"]
-
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.intp]
 Marks: TypeAlias = NDArray[np.bool_]

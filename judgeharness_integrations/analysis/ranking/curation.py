@@ -12,9 +12,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Marks
 from judgeharness_integrations.analysis.ranking.rating import rate
 
-__all__ = ["NO_VALUE", "CascadeRow", "Curation", "CutTies", "cascade", "curate"]
-
-
 CutTies: TypeAlias = Literal["keep", "cut"]
 
 _SAME = 1e-6  # Elo: pairs of the same pattern differ by rounding alone

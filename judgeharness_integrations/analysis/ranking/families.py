@@ -18,17 +18,6 @@ from judgeharness_integrations.analysis.statistics.means import mean_interval, t
 from judgeharness_integrations.analysis.statistics.multiplicity import step_up
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 
-__all__ = [
-    "PairedDifference",
-    "ParetoPoint",
-    "SelfPreference",
-    "Variant",
-    "paired_difference",
-    "pareto",
-    "self_preference",
-    "variants",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ParetoPoint:

@@ -24,8 +24,6 @@ from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, 
 from judgeharness_integrations.analysis.ranking.curation import CutTies, curate
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, one_thread
 
-__all__ = ["FRACTIONS", "USUAL_CUT", "LeftOut", "StabilityPoint", "leave_one_out", "robustness", "stability"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:

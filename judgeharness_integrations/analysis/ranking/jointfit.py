@@ -19,24 +19,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Ints, Marks
 from judgeharness_integrations.analysis.statistics.clusters import cluster_sums
 
-__all__ = [
-    "ELO_MEAN",
-    "ELO_POINTS",
-    "JointEstimate",
-    "JointFit",
-    "JointModel",
-    "Patterns",
-    "by_cluster",
-    "fit_joint",
-    "gauge_of",
-    "influences",
-    "joint_model",
-    "maximise",
-    "patterns_of",
-    "published_elo",
-    "published_errors",
-]
-
 
 def by_cluster(residuals: Floats, clusters: Ints | None) -> Floats:
     """Return residuals (pairs, k) summed by cluster, (clusters, k); each pair is one when None."""

@@ -18,22 +18,6 @@ from judgeharness_integrations.verdictlog.files import iter_records, open_text
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = [
-    "JudgeFacts",
-    "fact_records",
-    "facts_of",
-    "family_of",
-    "judge_name",
-    "model_and_variant",
-    "model_names",
-    "openness",
-    "plain_record",
-    "price",
-    "read_judge_facts",
-    "word",
-]
-
-
 _TABLES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 _YAML = (".yaml", ".yml")
 

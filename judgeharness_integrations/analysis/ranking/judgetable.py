@@ -25,21 +25,6 @@ from judgeharness_integrations.analysis.usage import Billed, Price, Spent, summe
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
-__all__ = [
-    "Answering",
-    "JudgeMeasures",
-    "Spending",
-    "answer_key",
-    "answering_of",
-    "chosen_first",
-    "decided_alike",
-    "judge_controls",
-    "judge_measures",
-    "longer_answers",
-    "pairwise_criterion",
-    "spending_of",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:

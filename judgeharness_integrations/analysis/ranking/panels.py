@@ -16,8 +16,6 @@ from judgeharness_integrations.analysis.statistics.clusters import cluster_degre
 from judgeharness_integrations.analysis.statistics.means import t_quantile
 from judgeharness_integrations.verdictlog.plain import counted
 
-__all__ = ["Panel", "panels"]
-
 _SIZES: Final = (3, 5, 9)  # of panels of the best judges: odd, so that they have a majority
 _LEAST: Final = 3  # judges that have one
 _SAME: Final = 1e-12  # of a variance or a correlation: rounding alone

@@ -12,25 +12,6 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, is_number, verdict_text, voting
 
-__all__ = [
-    "PAIR",
-    "SIDE",
-    "Preference",
-    "ScoreGap",
-    "ScoredGroup",
-    "ScoredPair",
-    "Side",
-    "has_scored_pairs",
-    "pairs_of_scores",
-    "place_of",
-    "preference_of",
-    "preferences_of",
-    "score_gaps",
-    "scored_groups",
-    "scored_pairs",
-]
-
-
 Side: TypeAlias = Literal["A", "B"]
 Preference: TypeAlias = Literal["A", "B", "TIE"]
 

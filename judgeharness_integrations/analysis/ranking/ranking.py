@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
     from judgeharness_integrations.analysis.ranking.jointfit import JointFit
 
-__all__ = ["diagnosed", "leaderboard", "rank", "versus"]
-
-
 _NO_SPREAD = 1e-6  # Elo
 
 

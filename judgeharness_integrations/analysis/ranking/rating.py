@@ -21,20 +21,6 @@ from judgeharness_integrations.analysis.ranking.contrasts import Connections, co
 from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Ints
 from judgeharness_integrations.analysis.ranking.jointfit import JointFit, fit_joint
 
-__all__ = [
-    "METHODS",
-    "EipOptions",
-    "EipScores",
-    "Method",
-    "Rating",
-    "eip",
-    "method_named",
-    "one_thread",
-    "ranked",
-    "ranks_of",
-    "rate",
-]
-
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context within which linear algebra keeps to one thread."""

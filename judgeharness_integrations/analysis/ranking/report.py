@@ -15,9 +15,6 @@ from judgeharness_integrations.analysis.ranking.panels import Panel
 from judgeharness_integrations.analysis.ranking.rating import Method
 from judgeharness_integrations.verdictlog.plain import counted
 
-__all__ = ["RANK_SCHEMA", "Diagnostics", "JudgeRank", "RankReport"]
-
-
 _NAMED = 6
 _ENOUGH_CLUSTERS = 20
 

@@ -29,8 +29,6 @@ from judgeharness_integrations.analysis.replay.replaying import rows_of_judges
 from judgeharness_integrations.verdictlog.encoding import columns_together, values_together
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["FLAGGED", "NOT_FLAGGED", "AuditCurve", "RankRequest", "RankStudy", "audit_curve", "flag_marks", "study"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankRequest:

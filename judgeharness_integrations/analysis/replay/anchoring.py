@@ -20,8 +20,6 @@ from judgeharness_integrations.analysis.calibration.transport import ShiftTest, 
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["ReplayAnchor", "replay_anchor", "replay_state"]
-
 _UNKNOWN = "a log does not say which configuration answered: whether judge and prompt are the same is not known"
 
 

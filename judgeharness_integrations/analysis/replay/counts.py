@@ -23,9 +23,6 @@ from judgeharness_integrations.analysis.calibration.items import read_golds, rea
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
-__all__ = ["ExactMean", "LabelCounts", "PositionCounts", "ScoreSums"]
-
-
 _Compared: TypeAlias = "tuple[Verdict, Verdict, str | None, Hashable]"  # gold, decision, longer answer, cluster
 _Read: TypeAlias = Mapping[Verdict, "Verdict | None"]
 

@@ -23,8 +23,6 @@ from judgeharness_integrations.analysis.replay.counts import ExactMean, LabelCou
 from judgeharness_integrations.analysis.replay.report import FIXED_SAMPLES_ONLY, JudgeReplay
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, voting
 
-__all__ = ["CriterionFold", "JudgeFold"]
-
 
 @dataclass(kw_only=True)
 class _Counts:

@@ -17,8 +17,6 @@ from judgeharness_integrations.analysis.replay.folds import CriterionFold, Judge
 from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay, ReplayReport
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, voting
 
-__all__ = ["replay", "replay_cases", "replay_criterion", "rows_about", "rows_of_judges"]
-
 
 def replay(
     rows: Iterable[VerdictRow],

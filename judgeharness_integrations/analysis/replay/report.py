@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 else:
     ReplayAnchor = Any  # it decides cases, and whoever evaluates type hints sees Any
 
-__all__ = ["FIXED_SAMPLES_ONLY", "REPLAY_SCHEMA", "Certificates", "JudgeReplay", "Kind", "ReplayReport"]
-
 REPLAY_SCHEMA = "judgeharness.replay/1"
 
 # fields that compare samples with earlier ones: with early stopping the later ones are of divided cases

@@ -31,9 +31,6 @@ from judgeharness_integrations.analysis.usage import Usage, known_sum, tokens_of
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, TOKENS, CutOff
 
-__all__ = ["Bill", "bill_of_summary", "run_report", "told_at_stop", "total_usage"]
-
-
 _DIGITS = 12  # of a difference of money
 _ADDED = ("attempts", *TOKENS, "latency_s")
 

@@ -39,22 +39,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "Calibrations",
-    "anchored_results",
-    "calibrations_of_run",
-    "certificates_of_run",
-    "documents_of_run",
-    "json_lines",
-    "noted_of_run",
-    "opened_lines",
-    "recorded_result",
-    "report_of_folder",
-    "report_of_recorded",
-    "rule_fixed_of_run",
-    "unknown_certificate",
-]
-
 
 def opened_lines(path: Path) -> TextIO:
     """Open a file of lines for reading, one that ends with `.gz` as what it was compressed from."""

@@ -15,9 +15,6 @@ from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.summarising import design_key
 
-__all__ = ["TESTED", "calibration_key", "certificates_on_run", "transported_results"]
-
-
 TESTED = frozenset({"valid", "unverifiable"})
 
 

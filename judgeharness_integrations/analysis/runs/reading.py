@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["is_recorded", "judges_beside", "read_report", "results_of_log"]
-
 
 def results_of_log(
     rows: Iterable[VerdictRow],

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 else:
     AnnotatorTests = Any  # pydantic has no schema of a protocol; whoever evaluates type hints sees Any
 
-__all__ = [
-    "NOT_DRAWN",
-    "JudgeSection",
-    "OnAbstain",
-    "ReportState",
-    "RunReport",
-    "never_asked",
-    "nothing_graded",
-    "state_text",
-]
-
 
 def state_text(state: str, *, not_graded: int, cases: int) -> str:
     """Return how a run ended; one that asked everything is complete only where every case got a grade.

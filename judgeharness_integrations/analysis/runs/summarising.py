@@ -25,23 +25,6 @@ from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.analysis.statistics.tally import clustered_wilson
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, is_number
 
-__all__ = [
-    "Unread",
-    "accuracy_of",
-    "careful_interval",
-    "clusters_of",
-    "columns_of",
-    "design_key",
-    "design_text",
-    "designs_apart",
-    "gold_of",
-    "positive_of",
-    "summaries",
-    "told_apart",
-    "unvaried_systems",
-    "with_read_golds",
-]
-
 
 def design_key(design: Design) -> Hashable:
     """Return what keeps designs apart; a rule is known by its name, as functions of the caller's own come back anew."""

@@ -12,8 +12,6 @@ from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["CriterionSummary", "FlipRate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlipRate:

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from judgeharness_integrations.analysis.sequential.processes import log_e_mean, log_e_rate
 from judgeharness_integrations.analysis.statistics.search import bisected, last
 
-__all__ = ["mean_interval", "rate_interval"]
-
 Floats = NDArray[np.float64]
 
 _STEPS: Final = 24

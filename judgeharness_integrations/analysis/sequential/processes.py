@@ -13,20 +13,6 @@ from scipy.special import betainc, betaln, logsumexp
 
 from judgeharness_integrations.analysis.statistics.counts import log_ways
 
-__all__ = [
-    "STAKES",
-    "TILTS",
-    "drift_evidence",
-    "log_e_mean",
-    "log_e_rate",
-    "log_e_shift",
-    "log_e_signs",
-    "most_below",
-    "unequal_clusters",
-    "wrong_evidence",
-]
-
-
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9

@@ -12,16 +12,6 @@ from judgeharness_integrations.analysis.statistics.clusters import clustered_err
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, t_quantile, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 
-__all__ = [
-    "Kappa",
-    "chance_corrected",
-    "clustered_kappa",
-    "cohen_kappa",
-    "gwet_ac1",
-    "kappa_interval",
-    "too_rare_for_a_bar",
-]
-
 Pair: TypeAlias = tuple[str, str]
 _NEGLIGIBLE = 1e-12
 _FEWEST_LABELS = 2

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["cluster_degrees", "cluster_sums", "clustered_error", "effect_of_copies", "effective_number"]
-
 
 def effective_number(sizes: Iterable[float]) -> float:
     """Return how many clusters of one size clusters of these sizes weigh as much as: (sum s)^2 / sum s^2 (Kish 1965).

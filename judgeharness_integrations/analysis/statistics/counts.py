@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
-__all__ = ["beta_binomial", "binomial", "likely_counts", "log_ways"]
-
 _NEGLIGIBLE_Z: Final = 9.0
 
 

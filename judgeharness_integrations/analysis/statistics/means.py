@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Z95",
-    "Estimate",
-    "estimate",
-    "items_for_mean",
-    "mean_interval",
-    "t_interval",
-    "t_p",
-    "t_quantile",
-    "z_p",
-    "z_quantile",
-]
-
 Z95: Final = 1.959963984540054  # the 97.5 % point of the normal distribution, to the last bit
 _UNTOLD = 10.0  # an interval from 1/22,000 of a number to 22,000 times it tells nothing
 

@@ -18,18 +18,6 @@ from judgeharness_integrations.analysis.statistics.counts import binomial, likel
 from judgeharness_integrations.analysis.statistics.means import Z95, items_for_mean
 from judgeharness_integrations.analysis.statistics.search import bisected, fewest
 
-__all__ = [
-    "MOST_ITEMS",
-    "items_to_confirm",
-    "mcnemar_detectable",
-    "mcnemar_items",
-    "mcnemar_p",
-    "mcnemar_power",
-    "tango_interval",
-    "tango_score",
-    "with_zero",
-]
-
 MOST_ITEMS: Final = 100_000
 _STEPS: Final = 60
 _HALVINGS: Final = 30

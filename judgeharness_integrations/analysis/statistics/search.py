@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bisected", "bisected_each", "fewest", "fewest_for_good", "last"]
-
 
 def fewest(enough: Callable[[int], bool], *, least: int = 1, most: int) -> int | None:
     """Return the smallest number of `least` to `most` that is enough, by doubling and bisection; None where none is.

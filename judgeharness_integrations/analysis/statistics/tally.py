@@ -11,8 +11,6 @@ from judgeharness_integrations.analysis.statistics.clusters import cluster_degre
 from judgeharness_integrations.analysis.statistics.means import Estimate, t_quantile
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval, wilson, wilson_of, worth_of
 
-__all__ = ["Tally", "bounded_estimate", "clustered_wilson", "share_estimate"]
-
 _PLAIN: Final = 0.95
 
 

@@ -29,22 +29,6 @@ from judgeharness_integrations.benchmark.pair import (
 from judgeharness_integrations.benchmark.results.curation import Step
 from judgeharness_integrations.verdictlog.plain import counted
 
-__all__ = [
-    "MOST_TIMES_LONGER",
-    "Evidence",
-    "FlowRow",
-    "LayerTally",
-    "Reason",
-    "Survival",
-    "flow",
-    "form_result",
-    "reasons",
-    "rounds_counted",
-    "survival",
-    "tallies",
-]
-
-
 _MARK = re.compile(r"^\s*\[Round \d+\] (User|Assistant):", re.MULTILINE)  # as `Conversation.text` begins a round's text
 MOST_TIMES_LONGER = 3.0
 """How many times as long as the other one a conversation may be: beyond that its length alone gives the side away."""

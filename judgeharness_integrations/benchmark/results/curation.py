@@ -21,25 +21,6 @@ from judgeharness_integrations.benchmark.results.judgments import order_rule
 from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "CURATED",
-    "HELD_OUT",
-    "SCOPE",
-    "Band",
-    "CurateReport",
-    "CuratedJudge",
-    "Curating",
-    "Dropped",
-    "ExportReport",
-    "Exported",
-    "Format",
-    "Step",
-    "bands_of",
-    "curated",
-    "exported",
-]
-
-
 CURATED: Final = "curated.jsonl"
 _DROPPED: Final = "dropped"  # the column that marks what people found and is left out for
 

@@ -25,24 +25,6 @@ from judgeharness_integrations.benchmark.pair import Record
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, Mode
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "JUDGMENTS",
-    "FailureKind",
-    "JointCell",
-    "JointTable",
-    "JudgeDocument",
-    "JudgeSummary",
-    "Judgment",
-    "Orders",
-    "RightShare",
-    "Said",
-    "Took",
-    "in_one_order",
-    "joint_table",
-    "judgments_of",
-    "order_rule",
-]
-
 SaidStatus: TypeAlias = Literal["decided", "abstained", "failed", "not_asked"]
 OrderRule: TypeAlias = Literal["one_order", "both_orders"]
 _STATUS: dict[int, SaidStatus] = {ABSTAINED: "abstained", FAILED: "failed", NOT_ASKED: "not_asked"}

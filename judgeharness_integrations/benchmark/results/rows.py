@@ -10,29 +10,6 @@ from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.benchmark.pair import Pair, Side
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow, is_number
 
-__all__ = [
-    "AMBIGUOUS",
-    "AUDIT",
-    "CRITERIA",
-    "FLAWED",
-    "GROUPS",
-    "NOISE",
-    "NONE",
-    "SCORE",
-    "SOUND",
-    "TURN",
-    "TYPE",
-    "VERDICT",
-    "Mode",
-    "attributes_of",
-    "gold_of",
-    "joined",
-    "judged_rows",
-    "pair_rows",
-    "side_gold",
-    "turn_label",
-]
-
 VERDICT: Final = "verdict"
 TURN: Final = "turn"
 TYPE: Final = "type"

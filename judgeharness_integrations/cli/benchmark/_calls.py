@@ -18,19 +18,6 @@ from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.reporting.terminal import Row, console, safe
 from judgeharness_integrations.verdictlog.plain import counted, percent
 
-__all__ = [
-    "SEVERAL_REASONS",
-    "Grouped",
-    "alike",
-    "check_answered",
-    "columns_named",
-    "failed_notes",
-    "grouped",
-    "of",
-    "print_failed",
-]
-
-
 SEVERAL_REASONS: Final = "- a pair that was rejected for several reasons stands under each of them"
 
 

@@ -30,8 +30,6 @@ from judgeharness_integrations.cli.benchmark.curate import CurateRequest
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 
-__all__ = ["alone_note", "curate_benchmark", "step_table"]
-
 _MOST_DROPPED: Final = 20  # that are named
 _COLUMNS = {
     "flagged": "noise",

@@ -33,8 +33,6 @@ from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import counted, fixed
 
-__all__ = ["export_benchmark"]
-
 _REPORT: Final = "export.json"
 _CASES: Final = f"{HELD_OUT}_cases.jsonl"
 

@@ -40,9 +40,6 @@ from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
-__all__ = ["GeneratePlan", "Generated", "generate_pairs", "print_generated", "print_plan"]
-
-
 _WRITTEN: Final = {"blueprints": 1, "conversation_better": 1, "conversation_worse": 1}
 _VERIFIED: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}  # the last two by conversation
 

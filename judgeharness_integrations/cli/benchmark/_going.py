@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.journal import StepUsage
 
-__all__ = ["Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
-
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 _LONGEST_REASON = 300

@@ -18,8 +18,6 @@ if TYPE_CHECKING:  # every command imports the options below: what asks models i
     from judgeharness_integrations.judging.execution.attempting import CallPolicy
     from judgeharness_integrations.judging.execution.budget import Budget
 
-__all__ = ["Concurrency", "ModelFile", "Models", "Spending", "read_model_file"]
-
 _ANY_MODEL: Final = "*"
 
 Models = Annotated[

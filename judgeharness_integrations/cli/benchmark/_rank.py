@@ -30,9 +30,6 @@ from judgeharness_integrations.reporting.terminal import Row, console, safe, tab
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["print_against", "rank_benchmark", "with_prices"]
-
-
 _LONGEST, _SENTENCE = 40, 600
 
 

@@ -33,9 +33,6 @@ from judgeharness_integrations.cli.benchmark.stats import StatsRequest
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 
-__all__ = ["print_stats", "stats_of_benchmark"]
-
-
 _LAYERS: Final = {"form": "form", "coherence": "coher-\nence", "adherence": "adher-\nence", "grounding": "ground-\ning"}
 _STEPS: Final = {
     "written": "written",

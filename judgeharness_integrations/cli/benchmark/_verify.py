@@ -31,9 +31,6 @@ from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import percent, safe_text
 
-__all__ = ["STEPS", "Verified", "VerifyPlan", "print_plan", "print_verified", "verify_benchmark"]
-
-
 STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
 
 

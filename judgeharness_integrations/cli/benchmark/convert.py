@@ -18,8 +18,6 @@ from judgeharness_integrations.cli._shared_options import ForTaxonomy
 from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.plain import counted
 
-__all__ = ["ConvertRequest", "convert", "convert_files"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertRequest:

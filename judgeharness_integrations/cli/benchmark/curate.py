@@ -10,8 +10,6 @@ import typer
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkDir, CutTies, Unparsed
 
-__all__ = ["CurateRequest", "curate"]
-
 _GROUPS = ("domain", "failure_type")
 
 

@@ -12,8 +12,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import JsonResult, OnlyPairs, PairStates, Yes
 from judgeharness_integrations.cli.benchmark._models import Concurrency, Models, Spending
 
-__all__ = ["JudgeRequest", "judge"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:

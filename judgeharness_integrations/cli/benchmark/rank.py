@@ -20,8 +20,6 @@ from judgeharness_integrations.cli._shared_options import (
 from judgeharness_integrations.cli.benchmark._models import Models
 from judgeharness_integrations.cli.rank import JudgesInfo, Method, RankOutput
 
-__all__ = ["BenchmarkRankOptions", "rank"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRankOptions:

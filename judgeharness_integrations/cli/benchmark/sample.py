@@ -19,8 +19,6 @@ from judgeharness_integrations.cli._shared_options import SEVERAL, PairStates
 from judgeharness_integrations.cli.benchmark._calls import columns_named
 from judgeharness_integrations.reporting.terminal import console, safe, table
 
-__all__ = ["SampleRequest", "draw_sample", "sample"]
-
 _GROUPS = ("domain", "failure_type")
 
 

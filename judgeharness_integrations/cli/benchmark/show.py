@@ -22,8 +22,6 @@ from judgeharness_integrations.reporting.terminal import Row, console, safe, tab
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["ShowRequest", "conversation_parts", "plan_parts", "reasoning_parts", "show", "show_pair"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest:

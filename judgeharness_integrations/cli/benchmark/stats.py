@@ -11,8 +11,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkDir, CutTies
 from judgeharness_integrations.cli.benchmark._models import Models
 
-__all__ = ["StatsRequest", "stats"]
-
 _GROUPS = ("failure_type", "behaviour", "domain", "n_rounds")
 
 

@@ -12,8 +12,6 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import Yes
 from judgeharness_integrations.cli.benchmark._models import Concurrency, Models, Spending
 
-__all__ = ["VerifyRequest", "verify"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest:

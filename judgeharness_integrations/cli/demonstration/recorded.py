@@ -13,8 +13,6 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.testing import RecordedJudge
 from judgeharness_integrations.verdictlog import MemoryLog, VerdictRow, read_log
 
-__all__ = ["RULES", "SOURCE", "Demo", "JudgeShown", "run_demo"]
-
 SOURCE = "LLMBar (Zeng et al. 2024, MIT License)"
 RULES = ("majority", "strict_majority", "abstain_on_disagreement", "swap_consensus", "net_preference")
 _RULE = "swap_consensus"

@@ -39,18 +39,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution import Executor
     from judgeharness_integrations.judging.perturbations import Rewriter
 
-__all__ = [
-    "SendableJudge",
-    "build_calibration",
-    "build_cases",
-    "build_certificate",
-    "build_executor",
-    "build_harness_options",
-    "build_judge",
-    "cases_digest",
-]
-
-
 _ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute"}
 
 

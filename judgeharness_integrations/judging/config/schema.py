@@ -21,21 +21,6 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-__all__ = [
-    "CalibrationConfig",
-    "Config",
-    "ExecutionConfig",
-    "HarnessConfig",
-    "JudgeConfig",
-    "RewriterConfig",
-    "at_line",
-    "dotted",
-    "first_problem",
-    "kind",
-    "load_config",
-    "read_document",
-]
-
 
 class _Section(BaseModel):
     # `model` and `model_options` are our keys, not pydantic's

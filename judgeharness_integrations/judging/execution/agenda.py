@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.recalling import Recall
     from judgeharness_integrations.judging.plan import CasePlan
 
-__all__ = ["Agenda", "Channel", "OneByOne", "OpenCase", "Slot", "Stopping"]
-
-
 _FIRST_LOOKUP = 8  # cases: the first question does not wait for many of them to be read
 _CASES_A_LOOKUP = 64
 

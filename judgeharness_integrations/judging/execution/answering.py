@@ -29,8 +29,6 @@ from judgeharness_integrations.verdictlog.row import (
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.perturbations import Perturbation
 
-__all__ = ["CallFacts", "Keep", "RowMaker", "Rows", "kept"]
-
 Keep: TypeAlias = Literal["text", "hash", "none"]
 Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500

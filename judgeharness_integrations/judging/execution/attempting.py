@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.rates import Admission
     from judgeharness_integrations.judging.plan import Plan
 
-__all__ = ["CallPolicy", "Contact", "Deadline", "own_failure", "read_apart", "unhurried"]
-
-
 _ENOUGH = 3  # calls that fail for good before any answer
 _FEW = 12  # calls that may begin at once, whether or not anybody answers
 

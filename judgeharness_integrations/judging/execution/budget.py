@@ -12,8 +12,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.usage import UNREPORTED, Billed, Price, Spent, billed, price_of
 from judgeharness_integrations.judging.execution.limiter import Slots
 
-__all__ = ["Budget", "BudgetExhausted"]
-
 
 class BudgetExhausted(Exception):  # noqa: N818 - a signal inside the executor, not an error a caller meets
     """The run has spent what it may spend."""

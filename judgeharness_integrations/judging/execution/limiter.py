@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.preparing import Pending
     from judgeharness_integrations.verdictlog.log import VerdictLog
 
-__all__ = [
-    "Limiter",
-    "Limits",
-    "SharedRun",
-    "Slots",
-    "Source",
-    "claimed",
-    "limiter_for",
-    "longest_pause_s",
-    "shared_run",
-]
-
 
 class Limits(Protocol):
     """Slots for calls, and within them admission of each attempt.

@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 from judgeharness_integrations._errors import JudgeHarnessError
 
-__all__ = ["at_end", "background", "in_background", "run_sync", "stream_sync"]
-
 _T = TypeVar("_T")
 _CLEAN_UP_S = 5.0
 _WAKE_S = 0.5

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "Observer",
-    "ProgressBar",
-    "Span",
-    "SpanKind",
-    "Spans",
-    "calling",
-    "default_observers",
-    "is_private",
-    "is_rooted",
-    "is_watched",
-    "model_span",
-]
-
 SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
 
 # The spans of the call under way and their parent, for judges that make model calls nobody else traces.

@@ -41,27 +41,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.answering import Rows
     from judgeharness_integrations.judging.judge import Judge
 
-__all__ = [
-    "PROVENANCE",
-    "CaseFacts",
-    "KeptRewrites",
-    "Pending",
-    "Preparation",
-    "Preparer",
-    "Rewrite",
-    "RewriteLog",
-    "Rewritten",
-    "asked_digest",
-    "clusters_of_cases",
-    "content_digest",
-    "judge_digest",
-    "probe_hash",
-    "rewriter_name",
-    "rewriter_places",
-    "value_digest",
-    "wordings_of",
-]
-
 
 class RewriteLog(Protocol):
     """A log that keeps rewordings; its methods may wait, so they are called in a thread."""

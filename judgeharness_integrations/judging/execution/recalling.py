@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
     from judgeharness_integrations.judging.perturbations import Perturbation
 
-__all__ = [
-    "CALIBRATION",
-    "FACTS",
-    "Keeper",
-    "KnowingLog",
-    "Recall",
-    "Reuse",
-    "SearchableLog",
-    "free_hash",
-    "is_searchable",
-    "keeper_for",
-]
-
-
 CALIBRATION = "/calibration"  # ends the name of the run of a run's labelled cases
 # what a row tells of its call that measurements need; its other attributes are those of its case
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}

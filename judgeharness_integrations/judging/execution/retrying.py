@@ -15,17 +15,6 @@ from judgeharness_integrations._errors import PlanError
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying, RetryCallState
 
-__all__ = [
-    "check_retrying",
-    "is_refusal",
-    "is_transient",
-    "remedy_of",
-    "retry",
-    "retry_after_s",
-    "retry_by",
-    "status_of",
-]
-
 _T = TypeVar("_T")
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _TRANSIENT_NAMES = (

@@ -19,22 +19,6 @@ from judgeharness_integrations.judging.cases import (
 )
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = [
-    "Context",
-    "Perturbation",
-    "Rewriter",
-    "compose",
-    "kind_of",
-    "none",
-    "position_swap",
-    "slot_names",
-    "texts_of",
-    "wants_answer",
-    "wants_text",
-    "wants_two",
-]
-
-
 Rewriter: TypeAlias = Callable[[str], str | Awaitable[str]]
 Apply: TypeAlias = Callable[..., Any]
 

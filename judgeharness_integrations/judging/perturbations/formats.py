@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations.base import Context
 
-__all__ = [
-    "BLANKS",
-    "Chunk",
-    "Spans",
-    "chunks",
-    "code_spans",
-    "format_change",
-    "is_json",
-    "lines",
-    "looks_like_code",
-    "map_prose",
-    "relaid",
-    "without_markdown",
-]
-
-
 BLANKS = " \t\r\n"
 _LINE = re.compile(r"[^\n]*+\n|[^\n]++")
 _OPENING_FENCE = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}+|~{3,}+)(.*+)")

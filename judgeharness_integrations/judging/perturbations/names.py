@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations.base import Context
 
-__all__ = ["MODEL_NAMES", "name_swap"]
-
-
 MODEL_NAMES: tuple[str, ...] = (
     "ChatGPT",
     "GPT-3",

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations.base import Context, Rewriter
 
-__all__ = ["PERTURBATION_NAMES", "paraphrase", "perturbation", "prompt_variant", "prompt_variants"]
-
-
 _NEEDS = frozenset({"prompt_variant"})
 _WHERE = "give JudgeHarness(rewriter=...), for instance judgeharness_langchain.chat_rewriter(model)"
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations.base import Context
 
-__all__ = ["typography", "whitespace"]
-
-
 _LITERAL = re.compile(r"""https?://[^\s*`<>"\u201c\u201d]++|<[a-zA-Z/!][^<>\n]*+>|\{[^{}\n]*+\}""")
 _CURLED = {'"': ("\u201c", "\u201d"), "'": ("\u2018", "\u2019")}
 _STRAIGHT = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u201a": "'"}

@@ -17,9 +17,6 @@ from judgeharness_integrations.verdictlog.row import ProbeName, Side, probe_name
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
 
-__all__ = ["AdversarialProbe", "Expectation", "Target", "Wordings", "alone", "below", "put"]
-
-
 Expectation: TypeAlias = Literal["must_not_change", "must_lose", "must_tie"]
 
 _FIELDS: dict[Side, tuple[str, str]] = {"a": ("output", "output_b"), "b": ("output_b", "output")}

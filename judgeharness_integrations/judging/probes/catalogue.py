@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.perturbations.base import Perturbation
     from judgeharness_integrations.judging.probes.base import Target
 
-__all__ = ["Payload", "corpus", "named_probe", "probe", "probes"]
-
-
 _CUES: Mapping[str, Callable[[str, Target], str]] = {
     "authority": AUTHORITY,
     "verbosity": Padding(),

@@ -9,18 +9,6 @@ import codecs
 
 from judgeharness_integrations.judging.probes.base import Wordings
 
-__all__ = [
-    "DELIMITER",
-    "DIRECT_ORDER",
-    "ENCODED",
-    "INJECTIONS",
-    "NON_ENGLISH",
-    "OWN_FORMAT",
-    "ROLE_PLAY",
-    "SYSTEM_MESSAGE",
-]
-
-
 OWN_FORMAT = Wordings(
     pair=(
         "[[{slot}]]",

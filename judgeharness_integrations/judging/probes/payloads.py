@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.judging.probes.base import Target
 
-__all__ = [
-    "AUTHORITY",
-    "CHAIN_OF_THOUGHT",
-    "CONFIDENT_TONE",
-    "MODEL_NAME",
-    "SELF_PRAISE",
-    "Padding",
-    "copied",
-    "emptied",
-    "off_topic",
-]
-
-
 _TIMES = 2  # what is added, in lengths of the answer
 _LEAST = 400  # characters: three times a single word would still be short
 _LONGEST = 300

@@ -12,8 +12,6 @@ from judgeharness_integrations.migration.rewriting.changes import ONCE, Action, 
 from judgeharness_integrations.migration.rewriting.edits import Edit, Names, Places, edited, insertion, leading_imports
 from judgeharness_integrations.migration.sources import Source
 
-__all__ = ["JsonObject", "block_for", "json_document", "needs_registration", "registered", "rewritten_config"]
-
 _KEY, _CAMEL = "judge_harness", "judgeHarness"
 _OURS = "judgeharness_adk."
 _STANDS_IN = (

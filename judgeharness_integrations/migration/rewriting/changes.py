@@ -17,24 +17,6 @@ from judgeharness_integrations.migration.rewriting.edits import Edit, Places, in
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "ONCE",
-    "PRESET_OF",
-    "REGISTER",
-    "Action",
-    "ByHand",
-    "Change",
-    "Level",
-    "Raise",
-    "Rewrite",
-    "Use",
-    "Wrapper",
-    "calls_of",
-    "design_arguments",
-    "harnessed_calls",
-    "raises",
-]
-
 Level: TypeAlias = Literal["single", "measured"]
 Action: TypeAlias = Literal["wrapped", "replaced", "raised", "registered"]
 REGISTER = "register"  # the kind of what is to be done by hand about an app, not about a judge

@@ -14,8 +14,6 @@ from libcst.metadata import Assignment
 from judgeharness_integrations.migration.sources import Source
 from judgeharness_integrations.migration.syntax import dotted, last_name, walk
 
-__all__ = ["Edit", "Names", "Places", "edited", "insertion", "leading_imports", "removed_imports"]
-
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Edit:

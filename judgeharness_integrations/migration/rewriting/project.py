@@ -24,8 +24,6 @@ from judgeharness_integrations.migration.sources import (
     unread_files,
 )
 
-__all__ = ["Cost", "FileRewrite", "Migration", "NextStep", "cost_of", "diff_of", "migrated", "next_step"]
-
 _TODO = "import judgeharness_adk, and call judgeharness_adk.register() where the agent is made"
 
 

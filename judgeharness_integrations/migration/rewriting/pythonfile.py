@@ -56,8 +56,6 @@ from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.sources import Source, SourceError, may_hold_judges
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["rewritten_python"]
-
 
 def rewritten_python(source: Source, level: Level) -> Rewrite:
     """Return a file with every judge that can be wrapped mechanically at a level; no level is ever lowered.

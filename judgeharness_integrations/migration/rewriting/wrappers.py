@@ -19,19 +19,6 @@ from judgeharness_integrations.migration.sites import RUN_METHODS, JudgeSite
 from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = [
-    "HOMES",
-    "Around",
-    "Replacement",
-    "RunEvaluators",
-    "Wrap",
-    "decision",
-    "is_discrete",
-    "is_harnessed",
-    "replacement",
-    "run_evaluators",
-]
-
 HOMES: dict[Wrapper, str] = {
     "harness_evaluator": "judgeharness_langchain",
     "harness_judge": "judgeharness_openevals",

@@ -20,8 +20,6 @@ from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.syntax import is_none, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["FAILURE_AS_VERDICT", "FIRST_MATCH", "RETRY_ON_VERDICT", "is_answer"]
-
 # an answer that is looked for by itself; two of them, side by side, ask whether there is an answer at all
 _WELCOME = re.compile(
     r"^\W*(?:(?:verdict|score|result|grade|answer|decision)\W+)?(?:pass(?:ed)?|fail(?:ed)?|yes|no|true|false|good|bad"

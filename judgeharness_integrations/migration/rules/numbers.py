@@ -16,8 +16,6 @@ from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.syntax import last_name, walk
 from judgeharness_integrations.migration.view import COLLECTING, ModuleView
 
-__all__ = ["HIDDEN_DISTRIBUTION", "SINGLE_SAMPLE", "UNCALIBRATED_AGGREGATION"]
-
 _WRAPPERS = {
     "langchain": "wrap it in judgeharness_langchain.harness_evaluator",
     "openevals": "wrap it in judgeharness_openevals.harness_judge",

@@ -24,8 +24,6 @@ from judgeharness_integrations.migration.sources import Source, SourceError
 from judgeharness_integrations.migration.syntax import dotted, is_none, is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["BIAS_WARNING", "CACHE_OVER_REPEATS", "REMOVED_API", "SAME_MODEL", "TEMPERATURE_ZERO", "UNREAD_BLOCK"]
-
 _SWAPS = re.compile(
     r"swap|revers|flip|shuffl|permut|both_orders|other_order|randomi[sz]e_order|counterbalanc", re.IGNORECASE
 )

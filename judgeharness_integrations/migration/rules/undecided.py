@@ -14,8 +14,6 @@ from judgeharness_integrations.migration.inspection import Finding, Inspection, 
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.syntax import is_none, last_name, walk
 
-__all__ = ["UNDECIDED_PASSES"]
-
 _FRAMEWORKS = frozenset({"langchain", "openevals"})  # their results hold a value or a score
 _SUMS = frozenset({"sum", "fsum", "nansum"})
 _MEANS = frozenset({"mean", "fmean", "average", "nanmean", "median", "nanmedian"})

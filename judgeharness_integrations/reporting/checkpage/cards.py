@@ -23,34 +23,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.reporting.html.charts import Bar, Whisker
 
 
-__all__ = [
-    "TONES",
-    "Axis",
-    "CriterionCard",
-    "Finding",
-    "ForestGroup",
-    "ForestRow",
-    "JudgeSection",
-    "Numbers",
-    "Tick",
-    "Unchecked",
-    "axis_of",
-    "deciding_end",
-    "effect_text",
-    "fact_rows",
-    "forest",
-    "gloss",
-    "judge_section",
-    "level_text",
-    "next_step",
-    "rule_text",
-    "seen_text",
-    "shown",
-    "smallest_text",
-    "status_word",
-]
-
-
 TONES: Final[Mapping[Status, str]] = {"pass": "good", "fail": "bad", "inconclusive": "warn", "not_checked": "off"}
 _GLOSSES: Final = {
     "position": "the answers change places",

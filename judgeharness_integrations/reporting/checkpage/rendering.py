@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.report import CheckReport
     from judgeharness_integrations.reporting.html.page import Asset
 
-__all__ = ["check_page", "headline"]
-
 _HERE: Final = "judgeharness_integrations.reporting.checkpage"
 _NAMED: Final = 4
 

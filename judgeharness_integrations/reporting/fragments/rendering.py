@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.reporting.sections import Section
 
-__all__ = ["rendered", "section_html"]
-
 _HERE = "judgeharness_integrations.reporting.fragments"
 _EXAMPLES, _ROWS = 10, 40
 

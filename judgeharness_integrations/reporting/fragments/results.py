@@ -13,9 +13,6 @@ from judgeharness_integrations.reporting.text import dissent, headline, shown_or
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["Part", "parts_of", "result_fragment"]
-
-
 # one colour a verdict that everybody uses, so that two results side by side can be compared
 _FIXED: Final = {"PASS": COLOURS[2], "FAIL": COLOURS[1], "A": COLOURS[0], "B": COLOURS[4], "TIE": COLOURS[5]}
 _OTHERS: Final = (COLOURS[3], COLOURS[6], COLOURS[7], COLOURS[0], COLOURS[4], COLOURS[5])

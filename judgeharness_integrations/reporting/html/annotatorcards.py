@@ -12,9 +12,6 @@ from judgeharness_integrations.reporting.html.charts import NONE, interval_text,
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.verdictlog.plain import counted, p_text
 
-__all__ = ["annotators_card"]
-
-
 _PASSES = 0.5
 _MOST_LINES = 60  # of one forest; a crowd is summed up instead
 

@@ -23,18 +23,6 @@ from judgeharness_integrations.reporting.html.charts import Whisker, interval_te
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.verdictlog.plain import counted, time_text
 
-__all__ = [
-    "Anchor",
-    "AnnotatorLine",
-    "AnnotatorsSection",
-    "Answer",
-    "CalibrationCard",
-    "CalibrationTable",
-    "annotators_section",
-    "calibration_card",
-]
-
-
 Anchor = Literal["valid", "agreement", "expired", "unverifiable", "shifted", "none"]
 
 _NOT_HELD: Final[dict[str, Anchor]] = {"expired": "expired", "unverifiable": "unverifiable", "shifted": "shifted"}

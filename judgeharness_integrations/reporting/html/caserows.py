@@ -18,9 +18,6 @@ from judgeharness_integrations.reporting.text import dissent, tokens_text
 from judgeharness_integrations.verdictlog.plain import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text
 
-__all__ = ["CaseRow", "CaseTable", "case_details", "case_table", "right"]
-
-
 _EXCERPT = 160  # characters
 _INPUT = "input"
 

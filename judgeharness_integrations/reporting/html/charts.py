@@ -10,24 +10,6 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.plain import number_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = [
-    "NONE",
-    "Bar",
-    "Column",
-    "Histogram",
-    "Segment",
-    "Tones",
-    "Whisker",
-    "bar",
-    "decision_word",
-    "grouped",
-    "histogram",
-    "interval_text",
-    "percent",
-    "whisker",
-]
-
-
 _MOST_STEPS, _RANGES = 40, 20
 _FEWEST = 5  # columns are no wider than if there were so many
 _OFF = 1e-6

@@ -33,8 +33,6 @@ from judgeharness_integrations.reporting.text import tokens_text
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
-__all__ = ["Badge", "CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
-
 _FAILURES = OUTCOMES[1:]
 
 

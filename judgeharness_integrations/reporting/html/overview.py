@@ -13,9 +13,6 @@ from judgeharness_integrations.reporting.html.charts import Whisker, interval_te
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
-__all__ = ["Headline", "Measure", "column_names", "headlines", "informal_of"]
-
-
 _NAMES = {"PASS": "Rate of PASS", "A": "Rate of A"}
 
 

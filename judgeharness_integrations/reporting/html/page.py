@@ -30,9 +30,6 @@ from judgeharness_integrations.verdictlog.plain import counted, time_text
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
 
-__all__ = ["Asset", "asset", "embedded_json", "environment", "html_report", "isolated", "script", "style", "visible"]
-
-
 # Controls, what overrides the direction of other text, what has no width, lone surrogates. Marks that Arabic, Hebrew,
 # Persian and emoji need (LRM, RLM, ALM, ZWJ, ZWNJ) reorder nothing outside of their isolated element.
 _UNSEEN = re.compile(

@@ -22,8 +22,6 @@ from judgeharness_integrations.reporting.rankplots.leaderboard import (
 )
 from judgeharness_integrations.reporting.rankplots.style import looks_of
 
-__all__ = ["draw_all"]
-
 
 def draw_all(
     found: RankStudy, made: Portfolio, folder: Path, *, tell: Callable[[str], object]

@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.classes import ClassBias, Confusion
     from judgeharness_integrations.analysis.ranking.families import SelfPreference, Variant
 
-__all__ = ["draw_class_bias", "draw_confusion", "draw_self_preference", "draw_variants"]
-
-
 _REASON = 60  # letters
 _COLUMNS = (5, 8, 8)  # letters of the title that end where the numbers do
 

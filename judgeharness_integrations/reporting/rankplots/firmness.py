@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.comparing import Against, Comparison, RankCorrelation, Slope
     from judgeharness_integrations.analysis.ranking.firmness import StabilityPoint
 
-__all__ = ["draw_robustness", "draw_slopes", "draw_stability"]
-
-
 _RISES, _FALLS = COLOURS[2], COLOURS[1]
 _SAME = "#b5b5b5"
 _PLUS_MINUS = "\u00b1"

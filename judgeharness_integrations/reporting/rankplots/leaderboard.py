@@ -45,19 +45,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
     from judgeharness_integrations.analysis.ranking.studying import AuditCurve
 
-__all__ = [
-    "METHOD_NAMES",
-    "along",
-    "draw_audit",
-    "draw_difficulty",
-    "draw_leaderboard",
-    "draw_pareto",
-    "draw_step",
-    "named_of",
-    "step_of",
-]
-
-
 METHOD_NAMES: Final = {
     "bradley-terry": "Elo (Bradley-Terry)",
     "conditional": "Elo (conditional maximum likelihood)",

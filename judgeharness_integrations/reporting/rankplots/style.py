@@ -22,34 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-__all__ = [
-    "ALL",
-    "NONE",
-    "PLAIN",
-    "Cell",
-    "Known",
-    "Looks",
-    "Row",
-    "draw_heat",
-    "draw_rows",
-    "group_title",
-    "head",
-    "label_edges",
-    "label_height",
-    "looks_of",
-    "name_points",
-    "name_rows",
-    "new_forest",
-    "new_panels",
-    "note_rows",
-    "right_aligned",
-    "short_name",
-    "short_names",
-    "signed",
-    "title_of",
-]
-
-
 _LONGEST = 34
 _READ = 400  # characters of a name that are looked at
 

@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow
 
 
-__all__ = [
-    "RULE",
-    "Asked",
-    "CheckPlan",
-    "CheckedCase",
-    "aimed",
-    "ask",
-    "base_verdicts",
-    "best_verdict",
-    "check_options",
-    "chosen_perturbations",
-    "chosen_probes",
-    "planned",
-    "usual_perturbations",
-]
-
-
 # folds nothing that the report shows: a check reads rows
 RULE = "majority | median"
 _USUAL = ("position_swap", "name_swap", "format_change", "slot_names")

@@ -18,9 +18,6 @@ from judgeharness_integrations.judging.perturbations import Context, Perturbatio
 from judgeharness_integrations.testing.checks.results import expect, in_new_loop
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, VerdictRow, verdict_text
 
-__all__ = ["check_perturbation", "check_rule"]
-
-
 _SEED = 7
 _PAIR = 2
 _KEPT = ("PASS", "FAIL", "TIE", 7, 2.5, frozenset({"toxic", "spam"}))

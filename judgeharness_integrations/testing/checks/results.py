@@ -27,33 +27,6 @@ from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.labelset import CalibrationSet
 
-__all__ = [
-    "FIRST",
-    "SECOND",
-    "Watcher",
-    "carried",
-    "check_cache_safety",
-    "check_calibration",
-    "check_callbacks_and_tags",
-    "check_cancellation",
-    "check_equality_with_bare",
-    "check_failures_are_outcomes",
-    "check_json",
-    "check_original_frame",
-    "check_repeated_use",
-    "check_running_loop",
-    "check_tie_is_no_abstention",
-    "distribution",
-    "expect",
-    "harness_of",
-    "in_new_loop",
-    "in_thread",
-    "labels_of",
-    "measured",
-    "only_criterion",
-]
-
-
 _T = TypeVar("_T")
 
 FIRST = "The capital of Norway is Oslo"

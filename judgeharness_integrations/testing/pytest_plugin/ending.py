@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import OnAbstain
     from judgeharness_integrations.analysis.usage import Usage
 
-__all__ = ["FILES", "Ending", "check_writable", "ended"]
-
-
 # what a folder gets
 FILES: Final = ("report.html", "report.md", "junit.xml", "cases.csv", "report.json", "recorded.jsonl")
 

@@ -42,21 +42,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.labelset import CalibrationSet
     from judgeharness_integrations.testing.pytest_plugin.suite import Suite
 
-__all__ = [
-    "Asking",
-    "Designer",
-    "Expectation",
-    "Expected",
-    "Outcome",
-    "SharedBudget",
-    "calls_allowed",
-    "check_shareable",
-    "marker_keys",
-    "session_budget",
-    "short_report",
-]
-
-
 # a verdict, several of which one will do, or either of them by criterion
 Expected: TypeAlias = "Verdict | Collection[Verdict] | Mapping[str, Verdict | Collection[Verdict]]"
 _ABSTAIN = "ABSTAIN"

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.pytest_plugin.fixture import Asking
     from judgeharness_integrations.testing.pytest_plugin.suite import Suite
 
-__all__ = ["Hooks", "asking", "start"]
-
 _NAME: Final = "judgeharness-session"
 _ATTACHED: Final = "judgeharness"  # results, on a test's report
 _NOT_GRADED: Final = "judgeharness_not_graded"

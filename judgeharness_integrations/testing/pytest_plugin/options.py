@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["OPTIONS", "Option", "add_options", "option"]
-
 
 @dataclass(frozen=True)
 class Option:

@@ -15,8 +15,6 @@ from judgeharness_integrations.judging.importing import imported_rule
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
-__all__ = ["Record", "as_line", "from_line", "properties", "texts_by_case"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Record:

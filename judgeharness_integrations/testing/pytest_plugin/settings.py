@@ -28,19 +28,6 @@ from judgeharness_integrations.testing.pytest_plugin.options import option
 if TYPE_CHECKING:
     import pytest
 
-__all__ = [
-    "BY_PRESET",
-    "SUFFIXES",
-    "OnAbstention",
-    "Settings",
-    "chosen",
-    "finished_harness",
-    "layered",
-    "read_marker",
-    "read_suite",
-]
-
-
 BY_PRESET: Final = ("perturbations", "repetitions", "aggregation_rule")  # what a preset says
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.pytest_plugin.ending import Ending
     from judgeharness_integrations.testing.pytest_plugin.suite import Suite
 
-__all__ = ["shown"]
-
 _MOST_REPEATED: Final = 6
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import OnAbstain
     from judgeharness_integrations.judging.cases import Case
 
-__all__ = ["Suite"]
-
 _ON_ABSTAIN: dict[str, OnAbstain] = {"fail": "failure", "skip": "skipped", "pass": "passed"}
 
 

@@ -40,19 +40,6 @@ from judgeharness_integrations.testing.selftest.check import (
 )
 from judgeharness_integrations.testing.selftest.proportions import equal_clusters
 
-__all__ = [
-    "ALT_TESTS",
-    "CATEGORIES",
-    "KAPPAS",
-    "drawn_answers",
-    "errors_table",
-    "planted_table",
-    "true_ac1",
-    "true_kappa",
-    "true_macro_f1",
-]
-
-
 _Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 _DRAWS = Bootstrap(replicates=1000)
 _RATERS = 3

@@ -10,29 +10,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "AlarmCheck",
-    "Bools",
-    "Check",
-    "Enumeration",
-    "FailureCheck",
-    "Floats",
-    "Interval",
-    "IntervalCheck",
-    "Named",
-    "Point",
-    "Points",
-    "PowerCheck",
-    "PromiseCheck",
-    "Simulation",
-    "SizeCheck",
-    "Studies",
-    "each",
-    "each_distinct",
-    "grid",
-    "point_text",
-]
-
 Point: TypeAlias = Mapping[str, float]
 Points: TypeAlias = tuple[Point, ...]
 Named: TypeAlias = Mapping[str, "float | str"]

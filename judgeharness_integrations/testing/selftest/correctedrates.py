@@ -27,8 +27,6 @@ from judgeharness_integrations.testing.selftest.check import (
 )
 from judgeharness_integrations.testing.selftest.proportions import cluster_effects, clustered_hits, equal_clusters
 
-__all__ = ["CORRECTED_RATES", "SCORES"]
-
 
 def _other_mix(limits: Callable[[RoganGladen], Interval]) -> Simulation:
     """Return the simulation of labels from another mix: as many positive items as others."""

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.simulating.answering import Kind
 
 
-__all__ = ["CLEAN", "FAULTS", "Planted", "alarms", "failed", "named", "varied_cases"]
-
-
 Planted: TypeAlias = Callable[[Point], dict[str, Any]]  # point -> parameters of the simulated judge
 NARROWEST, WIDEST = 0.5, 2.5  # by how much answers differ in quality: evenly from the first to the second
 _REPETITIONS = 3

@@ -20,8 +20,6 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
 )
 
-__all__ = ["EXCESSES", "PROPORTIONS", "cluster_effects", "clustered_hits", "equal_clusters"]
-
 
 def equal_clusters(clusters: int, size: int, *, large: int = 0) -> NDArray[np.intp]:
     """Return (items,) the cluster of each of `clusters` x `size` items, and of one more cluster of `large`."""

@@ -25,8 +25,6 @@ from judgeharness_integrations.testing.selftest.check import (
 )
 from judgeharness_integrations.testing.selftest.proportions import equal_clusters
 
-__all__ = ["RANKINGS", "difference_intervals"]
-
 _COPIES = 0.5  # share of a cluster's pairs that are copies of its first
 
 

@@ -11,8 +11,6 @@ from judgeharness_integrations.testing.selftest.rankings import RANKINGS
 from judgeharness_integrations.testing.selftest.rules import FAILURES
 from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
 
-__all__ = ["CHECKS"]
-
 CHECKS: tuple[Check, ...] = (
     *PROPORTIONS,
     *KAPPAS,

@@ -24,22 +24,6 @@ from judgeharness_integrations.testing.selftest.check import (
     point_text,
 )
 
-__all__ = [
-    "CRITERIA",
-    "LEVEL",
-    "CheckFound",
-    "Kind",
-    "PointFound",
-    "SelftestReport",
-    "Verdict",
-    "judged",
-    "kept",
-    "kind_of",
-    "most_broken",
-    "told",
-]
-
-
 Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures", "promises"]
 Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss", "kept", "not told", "broken"]
 

@@ -13,24 +13,6 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
 from judgeharness_integrations.testing.selftest.check import Check, Enumeration, FailureCheck, Named
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
 
-__all__ = [
-    "FAILURES",
-    "Outcomes",
-    "absent",
-    "across",
-    "at_random",
-    "below_quorum",
-    "decision",
-    "expected_gain",
-    "gains",
-    "helps_its_label",
-    "one_order",
-    "sequences",
-    "step_by_step",
-    "turns",
-]
-
-
 Outcomes: TypeAlias = "tuple[Verdict | None, ...]"
 
 

@@ -20,8 +20,6 @@ from judgeharness_integrations.testing.selftest.check import (
 )
 from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport, judged, kept
 
-__all__ = ["FAST_REPLICATES", "FULL_REPLICATES", "measured", "run_selftest"]
-
 
 def measured(check: Check, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
     """Return what `replicates` of the point at this place of a check show."""

@@ -28,33 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Keys = NDArray[np.uint64]
 
-__all__ = [
-    "KINDS",
-    "OUTCOME_OF",
-    "QUALITY",
-    "Asked",
-    "JudgeParameters",
-    "Kind",
-    "Known",
-    "Scale",
-    "answers",
-    "asked",
-    "evidence",
-    "gold_difference",
-    "known",
-    "named",
-    "obedience",
-    "on_side",
-    "raw_text",
-    "reads_texts",
-    "same",
-    "scale_of",
-    "sentinel_difference",
-    "shift",
-    "shown",
-]
-
-
 _T = TypeVar("_T")
 _MOST = 20_000
 _OTHER_WORDS = ("Say what you think of it.",) * 9  # of prompt_variant(1) to (9); nobody reads them

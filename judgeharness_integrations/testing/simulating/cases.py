@@ -11,8 +11,6 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.testing.simulating.answering import KINDS, QUALITY, Kind, scale_of
 
-__all__ = ["simulated_cases"]
-
 _PEOPLE = ("Ada", "Ben")
 _TASKS = ("water the garden", "label the boxes", "sort the post", "mend the gate", "count the chairs", "air the rooms")
 _REMARKS = (

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.simulating.answering import Scale
     from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["SimulatedJudge"]
-
 _MIRROR = {"A": "B", "B": "A"}
 
 

@@ -24,8 +24,6 @@ from judgeharness_integrations.verdictlog.row import Verdict, probe_name
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["SimulatedTruth", "bivariate_cdf"]
-
 _NOTHING = 1e-12
 Floats = NDArray[np.float64]
 

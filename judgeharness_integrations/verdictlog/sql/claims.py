@@ -24,9 +24,6 @@ from judgeharness_integrations.verdictlog.sql.rows import insert_new
 from judgeharness_integrations.verdictlog.sql.runs import now
 from judgeharness_integrations.verdictlog.sql.store import CLAIMS, Store
 
-__all__ = ["Claims", "is_claimed", "lock_file", "lock_key"]
-
-
 # a key of 64 bits stands there in two halves, https://www.postgresql.org/docs/current/view-pg-locks.html
 _HELD = text(
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"

@@ -22,9 +22,6 @@ from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError, UsageError
 from judgeharness_integrations.redacting import REDACTED
 
-__all__ = ["Address", "Synchronous", "address_of", "is_lost", "open_engine", "shown", "told"]
-
-
 Synchronous: TypeAlias = Literal["normal", "full"]
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}

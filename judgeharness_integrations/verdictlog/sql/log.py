@@ -18,8 +18,6 @@ from judgeharness_integrations.verdictlog.sql.rows import ProbeIndex, set_aside
 from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord, usage_of
 from judgeharness_integrations.verdictlog.sql.store import Store
 
-__all__ = ["SqlLog"]
-
 _RETRY_S = 60.0
 _BUSY_S = 30.0
 

@@ -20,24 +20,6 @@ from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, ROW_COLUM
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.store import INDEXED, PROBES, REWRITES, VERDICTS, WRITTEN, Store
 
-__all__ = [
-    "ProbeIndex",
-    "add_rewrite",
-    "add_rows",
-    "case_groups",
-    "failed_of",
-    "find_rewrite",
-    "has_rows",
-    "insert_new",
-    "known_calls",
-    "rows_of_cases",
-    "rows_where",
-    "set_aside",
-    "stored_values",
-    "taken_rows",
-]
-
-
 _AT_ONCE = 500  # values in one IN list
 _JSON = ("verdict", "gold", "attributes")  # compared as Python does: 7 equals 7.0
 _FEW = ("case_id", "probe_hash", "call_id")  # fields that few rows share

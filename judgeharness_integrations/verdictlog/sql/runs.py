@@ -16,23 +16,6 @@ from judgeharness_integrations.verdictlog.encoding import restored, stored
 from judgeharness_integrations.verdictlog.row import TOKENS
 from judgeharness_integrations.verdictlog.sql.store import RUNS, VERDICTS, Store
 
-__all__ = [
-    "ORDER_SEED",
-    "RUN_STATES",
-    "ModelUsage",
-    "RunRecord",
-    "RunState",
-    "add_record",
-    "change_record",
-    "check_state",
-    "now",
-    "read_record",
-    "read_records",
-    "run_ids",
-    "usage_of",
-]
-
-
 RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
 ORDER_SEED: Final = "order_seed"  # among the parts: whoever continues a run that is watched asks in the same order
 RUN_STATES: tuple[RunState, ...] = get_args(RunState)

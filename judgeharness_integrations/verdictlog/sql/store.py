@@ -19,22 +19,6 @@ from judgeharness_integrations._errors import LogStorageError
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, ROW_COLUMNS
 from judgeharness_integrations.verdictlog.sql.engines import Address, is_lost, open_engine, told
 
-__all__ = [
-    "CLAIMS",
-    "INDEXED",
-    "MIGRATIONS",
-    "PROBES",
-    "REWRITES",
-    "RUNS",
-    "VERDICTS",
-    "WRITTEN",
-    "Migration",
-    "Store",
-    "migrate_once",
-    "schema_version",
-]
-
-
 WRITTEN = (*ROW_COLUMNS, REUSED_FROM)  # a copy of the attribute of that name, for queries
 VERDICTS = table("judgeharness_verdicts", column("id"), *(column(name) for name in WRITTEN))
 RUNS = table(

@@ -31,22 +31,6 @@ from judgeharness_integrations.analysis.checking.statistics import (
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
-__all__ = [
-    "NOTHING_AS_IT_IS",
-    "NO_BASELINE",
-    "PERTURBED",
-    "Event",
-    "Excess",
-    "Stratum",
-    "excess_finding",
-    "excess_of",
-    "merged",
-    "perturbed",
-    "property_of",
-    "strata_of",
-]
-
-
 NO_BASELINE = "without repetitions of the cases as they are, a flip and noise look the same"
 _HALF: Final = 0.5  # of two answers to one question no noise makes more than half of them differ
 

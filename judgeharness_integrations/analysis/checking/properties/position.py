@@ -30,8 +30,6 @@ from judgeharness_integrations.analysis.statistics.proportions import clopper_pe
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
-__all__ = ["Lean", "holds_zero", "lean_finding", "position"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Lean:

@@ -31,9 +31,6 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
 )
 from judgeharness_integrations.verdictlog.row import Side, VerdictRow, probe_name
 
-__all__ = ["Expected", "attacked", "checked_expectations", "losing", "probe_property", "probed", "tying"]
-
-
 _LOSER: Final = {"A": "B", "B": "A"}
 _DIGITS: Final = 2
 

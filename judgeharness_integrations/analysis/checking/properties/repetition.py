@@ -26,9 +26,6 @@ from judgeharness_integrations.analysis.checking.report import PropertyCheck, St
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Outcome, VerdictRow, is_probe
 
-__all__ = ["collapse", "failing", "repetition"]
-
-
 _SEEN: Final = 0.0005  # a difference that shows in per cent with one decimal
 _OFTEN: Final = 2  # as often as elsewhere: failures that hang on a change
 

@@ -16,31 +16,6 @@ from judgeharness_integrations.analysis.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow, is_probe, probe_name, verdict_text
 
-__all__ = [
-    "MOST_WORST",
-    "SCORE_STEPS",
-    "UNCHANGED",
-    "UNREPEATED",
-    "Finding",
-    "Kind",
-    "Place",
-    "Samples",
-    "Speaking",
-    "above_finding",
-    "count_text",
-    "effect_text",
-    "ever_text",
-    "hit_shares",
-    "missing",
-    "of_text",
-    "percent",
-    "points",
-    "samples_of",
-    "whole_hits",
-    "worst_cases",
-]
-
-
 Kind: TypeAlias = Literal["pairwise", "graded", "scores", "labels", "unknown"]
 Place: TypeAlias = "tuple[str, bool]"  # the case, and whether its texts stood in the other order
 UNCHANGED: Final = "none"

@@ -18,21 +18,6 @@ from judgeharness_integrations._errors import ClusterError, NotInstalledError, U
 from judgeharness_integrations.judging.judge import Judge, Probe
 from judgeharness_integrations.judging.perturbations import Perturbation
 
-__all__ = [
-    "SILENT_S",
-    "Head",
-    "check_sendable",
-    "connected",
-    "connected_ray",
-    "head",
-    "loaded_ray",
-    "place_of",
-    "reason",
-    "sent_form",
-    "unsendable",
-]
-
-
 _REACHABLE_S: Final = 10.0
 _KNOCK_S, _PAUSE_S = 3.0, 2.0
 SILENT_S: Final = 10.0  # a head that restarts is back by then

@@ -35,9 +35,6 @@ from judgeharness_integrations.judging.execution.ray_engine.worker import (
 )
 from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
 
-__all__ = ["RayExecutor", "RemoteJudge", "RemotePolicy", "Workers"]
-
-
 _T = TypeVar("_T")
 
 

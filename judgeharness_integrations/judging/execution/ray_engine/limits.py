@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 
-__all__ = [
-    "NAMESPACE",
-    "Admit",
-    "Begin",
-    "ClusterLimits",
-    "Ended",
-    "Granted",
-    "KeeperActor",
-    "LimitKeeper",
-    "Operation",
-    "Withdraw",
-    "cluster_limits",
-    "keeper_of",
-]
-
-
 _LISTEN_S = 5.0  # an open call of a run that waits; its end, and the next one, show that the run lives
 
 

@@ -28,22 +28,6 @@ from judgeharness_integrations.judging.execution.retrying import remedy_of, retr
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment
 from judgeharness_integrations.redacting import Redactor, current_redactor
 
-__all__ = [
-    "ClusterLost",
-    "Failure",
-    "JudgeWorker",
-    "RemoteFailure",
-    "SearchPath",
-    "Worker",
-    "WorkerDied",
-    "WorkerGone",
-    "answer_of",
-    "as_error",
-    "carried",
-    "started",
-]
-
-
 _LONGEST_TEXT = 2_000
 
 

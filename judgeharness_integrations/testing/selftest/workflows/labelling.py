@@ -28,9 +28,6 @@ from judgeharness_integrations.testing.selftest.check import (
 )
 from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters
 
-__all__ = ["CHOOSING", "LABELLING", "chosen_interval", "measured_labels", "passes_bar", "recommended_rate"]
-
-
 _ITEMS: Final = 8  # items of a suite for each of its labels
 _SIZE: Final = 4
 _ENOUGH: Final = 100

@@ -18,21 +18,6 @@ from judgeharness_integrations.analysis.sequential.processes import most_below
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck, grid
 
-__all__ = [
-    "CERTIFYING",
-    "DELTA",
-    "DRIFTING",
-    "LOOKING",
-    "YEAR",
-    "Population",
-    "daily_alarms",
-    "daily_errors",
-    "passes_at_some_look",
-    "planted_population",
-    "violates",
-]
-
-
 Bools: TypeAlias = NDArray[np.bool_]
 _NEEDED: Final = math.log(2 / ALPHA)
 _CELLS: Final = 1_000_000

@@ -27,21 +27,6 @@ from judgeharness_integrations.testing.selftest.check import Check, Floats, Poin
 from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = [
-    "PLANNING",
-    "cases_planned",
-    "chances",
-    "decided",
-    "drawn_pilot",
-    "is_found",
-    "is_narrow",
-    "other_rate",
-    "perturbed",
-    "pilot_rows",
-    "rate_decided",
-    "two_systems",
-]
-
 Bools: TypeAlias = NDArray[np.bool_]
 Design: TypeAlias = tuple[int, int]
 
