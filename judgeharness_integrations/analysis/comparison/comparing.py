@@ -138,6 +138,14 @@ def of_designs(answer: Answer, parts: Sequence[str]) -> str:
     return f"; the designs differ ({', '.join(parts)}), which can move the numbers of one and the same judge as far"
 
 
+def _unshared(paired: PairedCriterion) -> str:
+    """Return what has to stand behind a reason where a run has cases that the other has not: who left them out?"""
+    before, after = len(paired.only_before), len(paired.only_after)
+    if not before + after:
+        return ""
+    return f"; not of cases in one run alone ({before:,} only before, {after:,} only after)"
+
+
 def _counted(main: Difference) -> str:
     """Return of how many cases a difference is, and of clusters the smallest p that a test of so many can reach."""
     if main.clusters is None:
@@ -470,7 +478,7 @@ def _answer(
         answer, reason = without_failures(answer, reason, one.values, one.main, level=level)
     return basis, {
         "answer": answer,
-        "reason": reason + of_designs(answer, designs),
+        "reason": reason + of_designs(answer, designs) + _unshared(one.paired),
         "minimum_detectable": detectable,
         "cases_needed": None if basis is None else basis.cases(detect),
     }
