@@ -333,9 +333,9 @@ def _rests_on(report: RankReport, answers: int | None, rule_fixed: RuleFixed | N
     facts = report.diagnostics
     clusters = "pair" if facts.cluster is None else facts.cluster
     failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
-    of = "" if answers is None else f" of {answers:,}"
+    lost = counted(failed, "answer") if answers is None else f"{failed:,} of {counted(answers, 'answer')}"
     yield (
-        f"{facts.cells:,} of {counted(facts.cells_total, 'judge-pair cell')}; {failed:,}{of} answers failed "
+        f"{facts.cells:,} of {counted(facts.cells_total, 'judge-pair cell')}; {lost} failed "
         f"({unparsed:,} unparsed); errors clustered by {clusters} ({counted(facts.clusters, 'cluster')})"
     )
     if (effect := facts.order_effect) is not None:
