@@ -75,7 +75,7 @@ def _right(one: Measured) -> str:
         return f"off by {fixed(replay.mean_absolute_error)}\nof {replay.labelled}"
     if one.accuracy is not None:
         return "\n".join(_lines_of("", one.accuracy))
-    if replay.correct is None:
+    if replay.correct is None or not replay.labelled:
         return "-"
     return f"{share(replay.correct, replay.labelled)}\n{ends(replay.accuracy_interval, 1, scale=100)}"
 

@@ -6,6 +6,7 @@ import html
 import io
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from judgeharness_integrations.reporting.comparison import comparison_section
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.measured import Measured, measured_table
 from judgeharness_integrations.reporting.replaysection import replay_section
 from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
@@ -285,3 +287,10 @@ def test_what_was_not_measured_of_every_judge_is_said_once() -> None:
         assert (last.title, last.folded) == ("not measured", False)
         assert text_of(section).count("sensitivity to wording was not measured") == 1
         assert not any(line.startswith("- one: ") for line in text_of(section).splitlines())
+
+
+def test_of_no_decided_case_with_gold_nothing_is_right() -> None:
+    (entry,) = replay(sampled(["A", "B"], gold="A"), "majority").judges
+    none, all_of_them = (measured_table([Measured(name="j", replay=one)]) for one in (entry, replace(entry, decided=2)))
+    assert (entry.labelled, none.columns == all_of_them.columns) == (0, True)
+    assert not any("right" in head for head in none.heads)
