@@ -31,15 +31,16 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
 
     def _set_up(self) -> None:
         self.standing = tuple(question_of(rubric) for rubric in self.criterion.rubrics or ())
+        self._criteria = tuple(_criterion(question) for question in self.standing)
         self._evaluator = lru_cache(maxsize=_ORDERS_KEPT)(self._asking)  # each builds a model, which may be heavy
         ids = [question.id for question in self.standing]
         if doubled := {name for name in ids if ids.count(name) > 1}:
             raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
 
-    @cached_property
+    @property
     def criteria(self) -> tuple[Criterion, ...]:
         """One a rubric of the criterion."""
-        return tuple(_criterion(question) for question in self.standing)
+        return self._criteria
 
     def _asked(self, case: InvocationCase) -> Mapping[str, Any]:
         """Return the rubrics shown; an invocation's own rubrics are criteria of that case alone."""
