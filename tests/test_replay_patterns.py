@@ -12,6 +12,7 @@ from judgeharness_integrations._errors import JudgeHarnessError, LogFormatError
 from judgeharness_integrations.cli import _replay
 from judgeharness_integrations.cli._reading import cases_of_log, rows_of_log
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, patterns, write_log
+from judgeharness_integrations.verdictlog.encoding import unquoted
 from judgeharness_integrations.verdictlog.patterns import CasePatterns
 
 DATA = Path(__file__).parent / "data"
@@ -208,3 +209,17 @@ def test_a_rule_of_the_callers_own_reads_all_of_every_row(tmp_path: Path, capsys
         patch.syspath_prepend(str(tmp_path))
         assert _replay.replay_log(log, "own_rule_of_rows:longest", as_json=True) == 0
     assert '"accuracy": 1.0' in capsys.readouterr().out
+
+
+def test_names_of_cases_that_are_numbers_and_many_numbers_are_read_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = (f'{{"case_id": {n}, "verdict": "A", "latency_s": {n / 10}}}' for n in range(6))
+    log.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(patterns, "_MOST", 1)
+    assert [row.case_id for row in cases_of_log(log).rows] == ["0"]
+
+
+def test_a_line_without_quoted_texts_is_as_it_was() -> None:
+    assert unquoted({"schema": "x", "raw": "'a"}) == {"schema": "x", "raw": "'a"}

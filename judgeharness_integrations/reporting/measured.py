@@ -107,9 +107,9 @@ def _results(summary: CriterionSummary) -> Iterator[str]:
         yield from _lines_of(summary.positive, summary.positive_rate)
         return
     labels = list(summary.verdicts)
-    for label in labels[:_MOST_LABELS]:
-        if (rate := summary.rate_of(label)) is not None:
-            yield from _lines_of(safe_text(verdict_text(label), _LONGEST_LABEL), rate)
+    rates = ((label, summary.rate_of(label)) for label in labels[:_MOST_LABELS])
+    told = ((safe_text(verdict_text(label), _LONGEST_LABEL), rate) for label, rate in rates if rate is not None)
+    yield from (line for label, rate in told for line in _lines_of(label, rate))
     if len(labels) > _MOST_LABELS:
         yield "…"
 

@@ -301,3 +301,15 @@ def test_a_pilot_of_one_sample_a_case_says_that_pairing_counts_for_nothing(comma
 def test_a_difference_between_uncorrelated_systems_names_no_other_number(command: Command) -> None:
     ran = command("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05, "--correlation", 0)
     assert "(same cases, correlation 0 assumed)" in ran.out
+
+
+def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(
+    command: Callable[..., Any], tmp_path: Path
+) -> None:
+    rows = [row for n in range(60) for row in sampled(["FAIL" if n % 5 else "PASS"], case_id=f"s{n}")]
+    log = write_log(rows, tmp_path / "single.csv")
+    told = " ".join(command("plan", "--pilot", log, "--difference", 0.15, "--cases", 2000).out.split())
+    assert "in at least 80 % of studies" in told
+    assert "% at the correlation asked for, if no verdict is noise" in told
+    expected = command("plan", "--pilot", log, "--width", 0.3, "--expected", "--cases", 2000).out
+    assert "expected if the pilot is right, met in .22 to .66 of studies" in " ".join(expected.split())

@@ -113,7 +113,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any]) -> None:
     assert max(len(line) for line in lines if not line.startswith("- ")) <= 80
     first = next(place for place, line in enumerate(lines) if line.startswith("1 "))
     assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "2070", "66", "1-9", "83.1"]
-    assert lines[first + 40] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
+    assert lines[first + 41] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
     assert "- 419 pairs with gold - 13 unanimous = 406 ranked by" in lines
     assert any(line.split()[:4] == ["Natural", "GPT-4/Metrics_Reference", "99", "65"] for line in lines)
     assert any(line.startswith("- showing the better answer first is worth 219 Elo (95 % [201, 236]") for line in lines)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -23,8 +24,10 @@ from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
 from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.gates import check_gates
+from judgeharness_integrations.analysis.ranking import rank
 from judgeharness_integrations.analysis.replay.replaying import replay
 from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.reporting import ranking, runending
 from judgeharness_integrations.reporting.agreement import agreement_section
 from judgeharness_integrations.reporting.annotators import alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section
@@ -294,3 +297,24 @@ def test_of_no_decided_case_with_gold_nothing_is_right() -> None:
     none, all_of_them = (measured_table([Measured(name="j", replay=one)]) for one in (entry, replace(entry, decided=2)))
     assert (entry.labelled, none.columns == all_of_them.columns) == (0, True)
     assert not any("right" in head for head in none.heads)
+
+
+def test_a_replay_says_what_gold_labels_are_not_read_and_which_cases_belong_together() -> None:
+    (entry,) = replay(sampled(["A", "B"], gold="A"), "majority").judges
+    one = replay(sampled(["A"], gold="A"), "majority")
+    for unread, said in ((1, "1 case has a gold label that"), (2, "2 cases have gold labels that")):
+        changed = replace(one, judges=(replace(entry, unread=unread, clusters=3, labelled=7),))
+        shown = text_of(replay_section(changed))
+        assert said in shown
+        assert "intervals of accuracy and controls: 7 cases in 3 clusters" in shown
+
+
+def test_a_run_says_how_many_calls_early_stopping_saved() -> None:
+    nothing: dict[str, Any] = {"calibration": None, "criteria": [], "not_measured": [], "warnings": []}
+    judge = nothing | {"not_asked_cases": 0, "judged_cases": 4, "saved_calls": 3, "skipped_perturbations": {}}
+    assert "3 calls saved by stopping early" in list(runending._about(judge))
+
+
+def test_of_no_judges_nothing_stands_beside_ranks() -> None:
+    board = rank([row for judge in ("a", "b") for row in sampled(["A", "B"], judge=judge, gold="A")])
+    assert list(ranking._judges(replace(board, judges=()))) == []

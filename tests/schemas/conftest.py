@@ -326,6 +326,8 @@ def plans(made: Written) -> None:
     made.run("plan", "--pilot", made.log("votes", noisy), "--certify", 0.8)
     kinds = [replace(row, attributes={"kind": "early" if int(row.case_id[1:]) < 30 else "late"}) for row in noisy]
     made.run("plan", "--pilot", made.log("kinds", kinds), "--certify", 0.8, "--by", "kind")
+    single = [row for n in range(60) for row in sampled(["FAIL" if n % 5 else "PASS"], case_id=f"s{n}")]
+    made.run("plan", "--pilot", made.log("single", single), "--difference", 0.15, "--cases", 2000)
     grouped = [replace(row, attributes={"cluster": int(row.case_id[1:]) // 3}) for row in shifted]
     made.run("plan", "--pilot", made.log("groups", grouped), "--budget", 500, "--expected")
 

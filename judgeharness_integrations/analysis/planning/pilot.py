@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,9 +169,7 @@ class Truths:
         The center is where a study takes most cases. The pilot counts as so many independent cases as its mean is
         worth.
         """
-        pilot = self.pilot
-        if self._certain or pilot is None:
-            return np.full(len(self._points), self.mean or 0.0)
+        pilot = cast("Pilot", self.pilot)  # nobody asks without one
         worth = np.full(len(self._points), float(pilot.cases))
         if pilot.clusters is not None:
             worth /= 1 + (pilot.clusters.size - 1) * self._correlations(pilot, pilot.clusters)
