@@ -303,10 +303,8 @@ def test_a_difference_between_uncorrelated_systems_names_no_other_number(command
     assert "(same cases, correlation 0 assumed)" in ran.out
 
 
-def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(
-    command: Callable[..., Any], tmp_path: Path
-) -> None:
-    rows = [row for n in range(60) for row in sampled(["FAIL" if n % 5 else "PASS"], case_id=f"s{n}")]
+def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(command: Command, tmp_path: Path) -> None:
+    rows = [VerdictRow(case_id=f"s{n}", verdict="FAIL" if n % 5 else "PASS") for n in range(60)]
     log = write_log(rows, tmp_path / "single.csv")
     told = " ".join(command("plan", "--pilot", log, "--difference", 0.15, "--cases", 2000).out.split())
     assert "in at least 80 % of studies" in told
