@@ -311,3 +311,5 @@ def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(command: Com
     assert "% at the correlation asked for, if no verdict is noise" in told
     expected = command("plan", "--pilot", log, "--width", 0.3, "--expected", "--cases", 2000).out
     assert "expected if the pilot is right, met in .22 to .66 of studies" in " ".join(expected.split())
+    alone = command("plan", "--pilot", log, "--difference", 0.15, "--cases", 2000, "--correlation", 0).out
+    assert "taken to be uncorrelated)" in " ".join(alone.split())
