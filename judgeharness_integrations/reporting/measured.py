@@ -87,9 +87,12 @@ def _consistency(one: Measured) -> str:
 
 def rate_text(rate: Rate | None) -> str:
     """Return `41.7 % [24.5, 61.2] of 24`."""
-    if rate is None:
-        return "-"
-    return f"{percent(rate.value)} % {ends((rate.low, rate.high), 1, scale=100)} of {rate.trials}"
+    return "-" if rate is None else level_text(rate.value, rate.low, rate.high, rate.trials)
+
+
+def level_text(value: float, low: float, high: float, of: int) -> str:
+    """Return a share, its interval and its denominator: `41.7 % [24.5, 61.2] of 24`."""
+    return f"{percent(value)} % {ends((low, high), 1, scale=100)} of {of}"
 
 
 def result_text(summary: CriterionSummary) -> str:

@@ -14,6 +14,7 @@ from judgeharness_integrations.reporting.calibrationtext import uncalibrated
 from judgeharness_integrations.reporting.measured import (
     Measured,
     control_lines,
+    level_text,
     measured_table,
     named_after,
     stopping_sentences,
@@ -21,7 +22,6 @@ from judgeharness_integrations.reporting.measured import (
 )
 from judgeharness_integrations.reporting.sections import Block, Section, Strong
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import ends, percent
 
 
 def ended_section(
@@ -111,7 +111,7 @@ def _anchor(calibration: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"{word} on {calibration['source']}" + ("" if status == "valid" else f" is {status}: {reason}")
     for name, rates in calibration["criteria"].items():
-        shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
+        shown = [f"{what} {_level(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
         if shown:
             yield _of(name, f"{', '.join(shown)}, n={rates['n']}")
         if rates.get("untold"):
@@ -123,5 +123,5 @@ def _of(criterion: str, line: str) -> str:
     return ": ".join(filter(None, (named_after("", criterion), line)))
 
 
-def _rate(rate: Mapping[str, Any]) -> str:
-    return f"{percent(rate['value'])} % {ends((rate['low'], rate['high']), 1, scale=100)} of {rate['n']}"
+def _level(rate: Mapping[str, Any]) -> str:
+    return level_text(rate["value"], rate["low"], rate["high"], rate["n"])

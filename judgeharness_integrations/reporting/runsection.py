@@ -211,9 +211,7 @@ def _reasons(case: _Case) -> str:
         return case.measured.reason
     name = case.measured.criterion
     rows = (row for row in (rationale(case.result, name), dissent(case.result, name)) if row is not None)
-    return "\n".join(
-        f"{verdict_text(row.verdict)}: {' '.join((row.reasoning or row.raw or '').split())}" for row in rows
-    )
+    return "\n".join(f"{verdict_text(row.verdict)}: {_line(row.reasoning or row.raw or '')}" for row in rows)
 
 
 def _judged(report: RunReport, case: _Case) -> str:

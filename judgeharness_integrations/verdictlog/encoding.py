@@ -118,6 +118,7 @@ def unquoted(columns: dict[str, str]) -> dict[str, str]:
 ROW_COLUMNS = (*ROW_FIELDS, "attributes")
 CHARACTERS = "characters"  # how long one answer is
 LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long the two answers of a pair are
+CLUSTER_COLUMN = "cluster"  # the attribute of rows whose equal values belong together
 PAIR_COLUMN = "pair_digest"  # what a pair asks, whichever of its answers comes first
 TEXT_COLUMN = "text_digest"  # what a case asks, its answers in their order
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid

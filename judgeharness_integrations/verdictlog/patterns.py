@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
 from judgeharness_integrations.verdictlog.decoding import CORE, NUMBERS, Line, Record, iter_decoded, perturbation_of
-from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
+from judgeharness_integrations.verdictlog.encoding import CLUSTER_COLUMN, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.files import Cells, Columns, iter_cells
 from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe
 
@@ -23,7 +23,6 @@ _Attributes: TypeAlias = "tuple[tuple[str, str | float], ...]"
 _MOST: Final = 100_000  # patterns, and cells that are known to be numbers
 _WORTH: Final = 4  # rows that a pattern must stand for where there are more
 _DIGESTS: Final = (PAIR_COLUMN, TEXT_COLUMN, "probe_hash")  # of what a case asks; the first one there is
-_CLUSTER: Final = "cluster"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +188,7 @@ class _Tree:
 
     def _related(self) -> bool:
         """Whether cases belong together: by a named cluster, by what they ask, or as one that is in several runs."""
-        if any(answer.record.get(_CLUSTER) not in (None, "") for answer in self._answers.values()):
+        if any(answer.record.get(CLUSTER_COLUMN) not in (None, "") for answer in self._answers.values()):
             return True
         for judge in {group.judge for group in self._groups.values()}:
             groups = [group for group in self._groups.values() if group.judge == judge]

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Protocol, Self, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
-from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
+from judgeharness_integrations.verdictlog.encoding import CLUSTER_COLUMN, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-CLUSTER = "cluster"  # the attribute of rows whose equal values belong together
+CLUSTER = CLUSTER_COLUMN
 Cluster: TypeAlias = "tuple[str, str]"  # `case` or the column of clusters, and the case's id or the value there
 _Labels: TypeAlias = "tuple[str | None, Mapping[str, Verdict]]"  # a digest of the question in its order, gold labels
 
