@@ -28,7 +28,7 @@ _NO_BETTER: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CrossFit:
-    """Answers mapped by maps that have not seen their labels: `mapped`, and how often each kind was chosen in a fold."""
+    """Answers `mapped` by maps that have not seen their labels, of `kinds`, each with the number of its folds."""
 
     mapped: Forecasts
     kinds: Mapping[MapKind, int]
@@ -145,7 +145,7 @@ def cross_fit(
 
 
 def fold_of(found: Forecasts, *, folds: int = FOLDS, seed: int = 0) -> NDArray[np.intp]:
-    """Return the fold of each answer (n,): whole clusters, dealt by a digest of seed and cluster into the emptiest fold.
+    """Return the fold of each answer (n,): whole clusters, in the order of a digest, into the emptiest fold.
 
     So the order of the answers changes nothing, as far as their clusters have names.
 

@@ -1,4 +1,4 @@
-"""Answers with probabilities beside people's labels, as arrays: what every measurement of a map or a judge is made of."""
+"""Answers with probabilities beside people's labels, as arrays: what every measurement of a judge is made of."""
 
 from __future__ import annotations
 
