@@ -109,12 +109,17 @@ class JudgeIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one call answered about one criterion, still in the frame the judge was shown."""
+    """What one call answered about one criterion, still in the frame the judge was shown.
+
+    `probabilities`: of every label, or of the text of every level of a score; without a verdict, where none is the
+    highest.
+    """
 
     criterion: str = DEFAULT_CRITERION
     verdict: Verdict | None = None
     outcome: Outcome = "ok"
     reasoning: str | None = None
+    probabilities: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
