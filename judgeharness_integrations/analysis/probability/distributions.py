@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.verdictlog.row import probabilities_from_json
 
 FLOOR: Final = 0.005  # half the step of a provider that rounds to .01: an exact 0 there is anything below it
-_SLACK: Final = 0.01  # an option, by which rounded probabilities may miss 1 in their sum
 
 
 def checked(probabilities: Mapping[str, float], options: Sequence[str] | None = None) -> dict[str, float]:
@@ -26,16 +26,12 @@ def checked(probabilities: Mapping[str, float], options: Sequence[str] | None = 
     known = tuple(probabilities) if options is None else tuple(options)
     if unknown := [name for name in probabilities if name not in known]:
         raise UsageError(f"{unknown[0]!r:.60} is none of the options {', '.join(known)[:200]}: ask the same question.")
-    values = [probabilities.get(name, 0.0) for name in known]
-    if len(known) < 2:  # noqa: PLR2004 - a choice
-        raise UsageError(f"probabilities need two options or more, not {len(known)}.")
-    for name, value in zip(known, values, strict=True):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-            raise UsageError(f"the probability of {name!r:.60} must be a number from 0 to 1, not {value!r:.40}.")
-    total = math.fsum(values)
-    if abs(total - 1) > _SLACK * len(known):
-        raise UsageError(f"the probabilities of {', '.join(known)[:200]} must sum to 1, not {total:.4g}.")
-    return {name: value / total for name, value in zip(known, values, strict=True)}
+    try:
+        given = probabilities_from_json({name: probabilities.get(name, 0.0) for name in known}) or {}
+    except ValueError as error:
+        raise UsageError(f"{error}: {str(dict(probabilities))[:200]}.") from error
+    total = math.fsum(given.values())
+    return {name: value / total for name, value in given.items()}
 
 
 def floored(probabilities: Sequence[float]) -> list[float]:

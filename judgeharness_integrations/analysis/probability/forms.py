@@ -78,15 +78,12 @@ def retest_band(repeats: Sequence[Sequence[Answer]], *, clusters: Sequence[Hasha
         if len(answers) > 1
     ]
     if not cases:
-        raise UsageError(
-            "no case was asked the very same twice: ask some again, which is the null of every difference."
-        )
+        raise UsageError("no case was asked the very same twice: ask some again, to know the noise.")
+    same, held = [sum(move <= _SAME for move in moves) / len(moves) for moves, _ in cases], [key for _, key in cases]
     return RetestBand(
         n=len(cases),
-        change=_mean([math.fsum(moves) / len(moves) for moves, _ in cases], [key for _, key in cases]),
-        identical=_share(
-            [sum(m <= _SAME for m in moves) / len(moves) for moves, _ in cases], [key for _, key in cases]
-        ),
+        change=_mean([math.fsum(moves) / len(moves) for moves, _ in cases], held),
+        identical=_share(same, held),
         largest=max(max(moves) for moves, _ in cases),
     )
 

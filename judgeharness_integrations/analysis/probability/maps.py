@@ -1,4 +1,4 @@
-"""Calibration maps: numbers that turn a judge's probabilities into ones that come true. Kept as JSON, applied by math."""
+"""Calibration maps: numbers, kept as JSON, that turn a judge's probabilities into ones that come true."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import Field
@@ -34,10 +35,10 @@ class _MapShape(Shape):
 class ProbabilityMap:
     """A calibration map of one question, fitted on `labels` labels.
 
-    `none` leaves probabilities as they are. `temperature` and `temperature+bias`: the logarithm of each probability (see
-    `FLOOR`) is divided by the `temperature`, the bias of its option is added, and the results are scaled to sum to 1
-    (Guo et al. 2017, ICML; of two options it is Platt's 1999). `isotonic`: the probability of the first of two options
-    is read off the `knots` (raw, mapped), linearly between them (Zadrozny and Elkan 2002, KDD).
+    `none` leaves probabilities as they are. `temperature` and `temperature+bias`: the logarithm of each probability
+    (see `FLOOR`) is divided by the `temperature`, the bias of its option is added, and the results are scaled to sum to
+    1 (Guo et al. 2017, ICML; of two options it is Platt's 1999). `isotonic`: the probability of the first of two
+    options is read off the `knots` (raw, mapped), linearly between them (Zadrozny and Elkan 2002, KDD).
     """
 
     kind: MapKind
@@ -141,6 +142,6 @@ def _unfit(document: Mapping[str, Any]) -> str | None:
         return "options"
     if len(document["biases"]) != (len(options) if kind == "temperature+bias" else 0):
         return "biases"
-    steps = list(zip(knots, knots[1:], strict=False))
+    steps = list(pairwise(knots))
     rising = all(before[0] < after[0] and before[1] <= after[1] for before, after in steps)
     return None if rising and bool(knots) == (kind == "isotonic") else "knots"

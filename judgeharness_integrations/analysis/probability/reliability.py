@@ -1,4 +1,4 @@
-"""Is P = .8 right 80 % of the time? Bins of equal mass, the calibration error, and what a perfect judge shows at this n."""
+"""Is P = .8 right 80 % of the time? Bins of equal mass, the calibration error, and that of a perfect judge."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _dispersion(found: Forecasts, place: NDArray[np.intp], gaps: Floats) -> floa
 
 
 def _noise(p: Floats, place: NDArray[np.intp], sizes: NDArray[np.intp], generator: np.random.Generator) -> Floats:
-    """Return how far the share of each bin is from its mean probability in samples of a perfect judge: (bins, draws)."""
+    """Return (bins, draws): how far shares are from the mean probability of their bin where the judge is perfect."""
     order = np.argsort(place, kind="stable")
     chances, starts = p[order], np.concatenate([[0], np.cumsum(sizes)[:-1]])
     at_once = max(1, min(_DRAWS, _CELLS // len(p)))

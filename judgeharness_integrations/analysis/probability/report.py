@@ -51,8 +51,8 @@ class ProbabilityFigures:
 class ProbabilityReport:
     """The verdict of `n` labels on a judge's probabilities for one question.
 
-    `map` is the map chosen and fitted on all labels, for use; `scores` (nats, out of fold) is what it was chosen by. The
-    figures `mapped` are out of fold: each answer mapped by a map that was chosen and fitted without its label, of
+    `map` is the map chosen and fitted on all labels, for use; `scores` (nats, out of fold) is what it was chosen by.
+    The figures `mapped` are out of fold: each answer mapped by a map that was chosen and fitted without its label, of
     the kinds in `kinds`, by number of folds. `raw` are those of the answers as they are. It passes where `reasons` is
     empty: the mapped probabilities beat the base rate by both scores, with their intervals; the map takes neither
     resolution nor order away, beyond chance and `TOLERANCE`; and the calibration error is no more than a perfect judge

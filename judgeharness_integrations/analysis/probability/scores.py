@@ -35,7 +35,7 @@ def brier_scores(probabilities: Floats, labels: Floats) -> Floats:
 
 
 def log_scores(probabilities: Floats, labels: Floats) -> Floats:
-    """Return the logarithmic score of each answer (n,) in nats, less being better (Good 1952, J R Statist Soc B 14:107).
+    """Return the logarithmic score of each answer (n,) in nats, less being better (Good 1952, J R Stat Soc B 14:107).
 
     -log p of the label, with p not below `FLOOR`; of a soft label the mean over the people behind it.
 

@@ -258,8 +258,8 @@ def move_evidence(answers: ArrayLike) -> Floats:
     """Return the evidence that answers left the band in which they vary, after every day but the first.
 
     A case is strange on a day on which its answer lies further from the median of all its days so far than on three
-    quarters of them, whichever way it went. Where nothing has changed, the days of a case are exchangeable, whatever the
-    noise, and each is one of the strange ones with the same chance: bets and promise are those of `wrong_evidence`.
+    quarters of them, whichever way it went. Where nothing has changed, the days of a case are exchangeable, whatever
+    the noise, and each is one of the strange ones with the same chance: bets and promise are those of `wrong_evidence`.
     Without ties the strange days of a case are independent (Vovk 2002, On-line confidence machines are well-calibrated,
     FOCS), and the evidence is a martingale: it reaches 20 in 5 % of judges at most, however long they are watched.
     With ties, of rounded answers and of repeats to the digit, that is simulated. A judge that repeats itself to the
