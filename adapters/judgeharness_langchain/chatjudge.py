@@ -21,6 +21,7 @@ from judgeharness_integrations.judging.execution.attempting import read_apart
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
 from judgeharness_integrations.judging.marks import CALLED, MARKS, VERDICT_LINE, Shown, announced, shown
 from judgeharness_integrations.judging.parsing import last_line_of
+from judgeharness_integrations.judging.questions import DEFAULT_SLOTS
 from judgeharness_langchain.kinds import CallOptions, Kind
 from judgeharness_langchain.models import (
     active_cache,
@@ -41,7 +42,6 @@ from judgeharness_langchain.versions import TESTED
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
 _MODE = "output_mode"  # the attribute of a row
-DEFAULT_SLOTS = ("Assistant A", "Assistant B")
 
 _DEFAULT_PROMPT = ChatPromptTemplate.from_messages(
     [("system", "{instructions}\n\n{marks}\n\n{answer_format}"), ("human", "{sections}")]

@@ -109,12 +109,17 @@ class JudgeIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one call answered about one criterion, still in the frame the judge was shown."""
+    """What one call answered about one criterion, still in the frame the judge was shown.
+
+    `probabilities`: of every label, or of the text of every level of a score; without a verdict, where none is the
+    highest.
+    """
 
     criterion: str = DEFAULT_CRITERION
     verdict: Verdict | None = None
     outcome: Outcome = "ok"
     reasoning: str | None = None
+    probabilities: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +161,9 @@ class Judge(Protocol):
 
     `identity` None makes calibrations unverifiable; `criteria` None means they are learned from the answers.
     Optional attributes: `supports`, names of perturbations that change the judge's own prompt
-    (`slot_names`, `prompt_variant`); `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as the
-    judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
+    (`slot_names`, `prompt_variant`) or its typed questions; `unchanged(needs, case)`, why one of those would leave a
+    question of the case as it is, or None; `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as
+    the judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
     `takes_values`, that it reads the values of a `StructuredCase` rather than texts, and `takes_attachments`, those in
     its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
     attributes of rows of earlier answers before it is asked, and `lesson`, what a copy of the judge has to learn to go
