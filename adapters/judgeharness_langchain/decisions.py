@@ -57,12 +57,14 @@ class DecisionJudge:
 
     A question that is refused is a `refused` row of its criterion. Where a refusal costs the other answers (any
     `BaseDecisionModel`), that case is asked again question by question; `one_by_one` asks so from the start.
+
+    `retested` is the share of cases that a preset asks once more, to see how far answers move by themselves.
     """
 
     tested = TESTED
     requires_input = False
     requires_reference = False
-    answers_probabilities = True
+    retested = 0.05
 
     def __init__(
         self,

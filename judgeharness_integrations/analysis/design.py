@@ -12,10 +12,14 @@ from typing import Any, Final, Literal, TypeAlias
 from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
-__all__ = ["Design", "Fingerprint", "RuleFixed", "design_changes", "design_of_parts", "design_of_rows"]
+__all__ = ["Design", "Fingerprint", "PresetCount", "RuleFixed", "design_changes", "design_of_parts", "design_of_rows"]
 
 
 RuleFixed: TypeAlias = Literal["before", "after"]
+
+
+class PresetCount(int):
+    """Repetitions that a preset says and nobody wrote: a judge whose repeats tell little is asked less often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +30,7 @@ class Design:
     and still agree, in units of the score. `rule_fixed` says whether the rule was chosen before the samples.
     `wordings` identifies what rewords texts: digests of given instructions, the rewriter's name. `curtail`: a case gets
     no further samples once its decision can no longer change; `stopping_rule` names the rule that stopped them where
-    `rule` is another one, chosen later.
+    `rule` is another one, chosen later. `retested`: the share of cases that are asked once more, without a vote.
     """
 
     perturbations: tuple[str, ...]
@@ -38,11 +42,18 @@ class Design:
     wordings: tuple[str, ...] = ()
     curtail: bool = False
     stopping_rule: str | None = None
+    retested: float = 0.0
 
     def asking_once(self) -> Design:
         """Return the design of a judge of which one unperturbed call says all there is to know."""
         once = replace(self, perturbations=("none",), repetitions=1, min_valid=None, wordings=(), curtail=False)
         return replace(once, rule=of_both_kinds(self.rule))
+
+    def retesting(self, share: float) -> Design:
+        """Return the design of a judge that is asked once a perturbation, and a share of cases once more."""
+        votes = sum(not is_probe(name) for name in self.perturbations)
+        quorum = None if self.min_valid is None else min(self.min_valid, votes)
+        return replace(self, repetitions=1, min_valid=quorum, retested=0.0 if self.curtail else share)
 
     def parts(self) -> Mapping[str, object]:
         """Return what of the design belongs to a fingerprint.

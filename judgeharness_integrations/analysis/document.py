@@ -85,6 +85,7 @@ def _design(design: Design) -> dict[str, Any]:
         "wordings": list(design.wordings),
         "curtail": design.curtail,
         "stopping_rule": design.stopping_rule,
+        **({"retested": design.retested} if design.retested else {}),
     }
 
 

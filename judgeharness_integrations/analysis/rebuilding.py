@@ -42,6 +42,7 @@ class _Design(Shape):
     wordings: list[Text]
     curtail: bool = False
     stopping_rule: Text | None = None
+    retested: Number = 0.0
 
 
 class _Usage(Shape):
@@ -81,6 +82,7 @@ class _Row(Shape):
     output_tokens: Any = None
     latency_s: Any = None
     attempts: Any = None
+    probabilities: Any = None
 
 
 class ResultShape(Shape):
@@ -201,6 +203,7 @@ def _design(document: Mapping[str, Any], own: RuleLike | None) -> Design:
         wordings=tuple(design["wordings"]),
         curtail=design.get("curtail", False),
         stopping_rule=design.get("stopping_rule"),
+        retested=design.get("retested", 0.0),
     )
 
 

@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import BudgetError, JudgeDownError, Unkno
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.calibration.saved import DEFAULT_MAX_AGE, CalibrationReport
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.design import Design, PresetCount
 from judgeharness_integrations.judging._arguments import (
     check_calibration,
     check_certificate,
@@ -105,7 +105,8 @@ def preset(name: str, shape: str) -> dict[str, Any]:
     if shape not in PRESETS[name]:
         raise UnknownNameError("shape", shape, PRESETS[name])
     perturbations, repetitions, aggregation_rule = PRESETS[name][shape]
-    arguments = {"perturbations": perturbations, "repetitions": repetitions, "aggregation_rule": aggregation_rule}
+    count = PresetCount(repetitions)
+    arguments = {"perturbations": perturbations, "repetitions": count, "aggregation_rule": aggregation_rule}
     return arguments | ({"on_unfit": "skip"} if name == "thorough" else {})
 
 
@@ -275,8 +276,18 @@ class JudgeHarness:
         return self._with(_anchor=replace(self._anchor, labels=labels))
 
     def design_for(self, judge: JudgeLike) -> Design:
-        """Return what is asked of a judge: the design, or one unperturbed call where that says all there is to know."""
-        return self.design if getattr(as_judge(judge), "asked_once", None) is None else self.design.asking_once()
+        """Return what is asked of a judge: the design, or what of it tells something about such a judge.
+
+        One unperturbed call where that says all there is to know; a call a perturbation, and some cases once more,
+        where the judge answers with probabilities and a preset said how often.
+        """
+        judge = as_judge(judge)
+        if getattr(judge, "asked_once", None) is not None:
+            return self.design.asking_once()
+        share = getattr(judge, "retested", None)
+        if share is None or not isinstance(self.design.repetitions, PresetCount):
+            return self.design
+        return self.design.retesting(share)
 
     def limited(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Self:
         """Return the harness with limits of the judge's model, the lower one where it has one; itself without any.
@@ -389,11 +400,13 @@ class JudgeHarness:
         return report
 
     def _plans(self, judge: Judge, cases: Iterable[Case]) -> Iterator[CasePlan]:
+        design = self.design_for(judge)
         return plan_cases(
             cases,
             judge,
             perturbations=self.perturbations,
-            repetitions=self.design.repetitions,
+            repetitions=design.repetitions,
+            retested=design.retested,
             rule=self.design.rule,
             on_unfit=self.on_unfit,
             unique=isinstance(cases, CaseFile) and cases.check().count > 0,  # which finds ids that occur twice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, PlanError
@@ -12,10 +12,10 @@ from judgeharness_integrations.analysis.aggregation.deciding import check_rule_f
 from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.perturbations import Perturbation, perturbation, retest
 from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
 from judgeharness_integrations.verdictlog.plain import counted
-from judgeharness_integrations.verdictlog.row import is_probe
+from judgeharness_integrations.verdictlog.row import RETEST, is_probe
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
 
@@ -185,8 +185,27 @@ def _check_kinds(criteria: Iterable[Criterion], rule: Rule) -> None:
             check_rule_fits(rule, numeric=criterion.scale is not None, criterion=criterion.name)
 
 
+class _Slice:
+    """Adds the retest to a share of plans."""
+
+    def __init__(self, share: float, *, alone: bool) -> None:
+        self._share, self._alone, self._seen = share, alone, 0
+
+    def added(self, plan: CasePlan) -> CasePlan:
+        """Return the plan, with the retest where the case is drawn."""
+        self._seen += 1
+        if self._alone:
+            drawn = int(hashlib.sha256(plan.case_id.encode(errors="surrogatepass")).hexdigest()[:8], 16) / 2**32
+            chosen = drawn < self._share
+        else:
+            chosen = int(self._seen * self._share) > int((self._seen - 1) * self._share)
+        if not chosen or any(one.name == RETEST for one in plan.perturbations):
+            return plan
+        return replace(plan, perturbations=(*plan.perturbations, retest()))
+
+
 def plan_cases(
-    cases: Iterable[Case], judge: Judge, *, rule: Rule, unique: bool = False, **options: Any
+    cases: Iterable[Case], judge: Judge, *, rule: Rule, unique: bool = False, retested: float = 0.0, **options: Any
 ) -> Iterator[CasePlan]:
     """Plan one case after the other; see `plan_case`.
 
@@ -195,6 +214,8 @@ def plan_cases(
         judge: who is asked.
         rule: how the answers will be folded.
         unique: ids are known to be unique, as those of a checked `CaseFile`: none is kept to compare with.
+        retested: the share of cases that are asked once more: of many cases evenly spread ones, of a single one such as
+            its id draws.
         options: those of `plan_case`; a judge that is `asked_once` is asked once, unperturbed.
 
     Raises:
@@ -210,12 +231,13 @@ def plan_cases(
     _check_kinds(judge.criteria or (), rule)
     seen: set[str] = set()
     view = getattr(judge, "view", None)
+    drawn = _Slice(retested, alone=isinstance(cases, Sequence) and len(cases) == 1)
     for case in cases:
         if callable(view) and (case := view(case)) is None:  # not its to judge
             continue
         if isinstance(case, AnswerCase) and case.criteria:
             _check_kinds(case.criteria, rule)
-        plan = plan_case(case, judge, rule=rule, **options)
+        plan = drawn.added(plan_case(case, judge, rule=rule, **options))
         if not unique:
             if plan.case_id in seen:
                 raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")

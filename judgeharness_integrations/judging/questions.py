@@ -6,7 +6,6 @@ and of its criterion, never a text of the case.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, QuestionForm
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Answer
 from judgeharness_integrations.judging.marks import titled
+from judgeharness_integrations.verdictlog.row import expected_level, most_probable, probabilities_from_json
 
 __all__ = [
     "DEFAULT_RUBRIC",
@@ -52,7 +52,6 @@ _PASS_OR_FAIL = ("PASS", "FAIL")
 _NOTE = "Note"  # the title of a sentence that stands beside the case
 _FEWEST = 2
 _MOST_LEVELS = 100
-_ROUNDED = 0.01  # by which a probability may be off, where a provider rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,38 +227,15 @@ def answer_of(question: Question, shares: Mapping[str, float]) -> Answer:
     The verdict is the most probable label, of several equal ones TIE where that is an option and else none; of a score
     it is the expected level. What are no probabilities of these options is unparsed.
     """
-    if (problem := _problem(question, shares)) is not None:
+    strange = sorted(set(shares) - {option.value for option in question.options})
+    by_label = {option.label: shares.get(option.value, 0.0) for option in question.options}
+    try:
+        told = probabilities_from_json({label: by_label[label] for label in question.labels}) or {}
+    except ValueError as error:
+        problem = f"answered about {strange[0]!r}, which is no option" if strange else str(error)
         return Answer(criterion=question.criterion, outcome="unparsed", reasoning=problem)
-    by_label = {option.label: float(shares.get(option.value, 0.0)) for option in question.options}
-    told = {label: by_label[label] for label in question.labels}
     verdict = expected_level(told) if question.kind == "score" else most_probable(told)
     return Answer(criterion=question.criterion, verdict=verdict, probabilities=told)
-
-
-def _problem(question: Question, shares: Mapping[str, float]) -> str | None:
-    values = {option.value for option in question.options}
-    if strange := sorted(map(str, set(shares) - values)):
-        return f"answered about {strange[0]!r}, which is no option"
-    if not all(isinstance(share, (int, float)) and 0 <= share <= 1 for share in shares.values()):
-        return "answered with probabilities that are no numbers from 0 to 1"
-    total = math.fsum(shares.values())
-    if abs(total - 1) > _ROUNDED * len(values):
-        return f"answered with probabilities that sum to {total:.4g}"
-    return None
-
-
-def most_probable(probabilities: Mapping[str, float]) -> str | None:
-    """Return the label of the highest probability; of several, `TIE` where it is an option, else None."""
-    highest = max(probabilities.values())
-    leading = [label for label, share in probabilities.items() if share == highest]
-    if len(leading) == 1:
-        return leading[0]
-    return "TIE" if "TIE" in probabilities else None
-
-
-def expected_level(probabilities: Mapping[str, float]) -> float:
-    """Return the expected level of a score."""
-    return sum(float(level) * share for level, share in probabilities.items()) / sum(probabilities.values())
 
 
 _CHANGES: Mapping[str, tuple[QuestionKind, str]] = {

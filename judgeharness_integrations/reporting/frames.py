@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -530,14 +531,15 @@ _ROWS_COLUMNS: Final[Columns] = {
     "reasoning": "text",
     "raw": "text",
     "probe_hash": "text",
+    "probabilities": "text",
 }
 
 
 def rows_frame(rows: Iterable[VerdictRow]) -> pd.DataFrame:
     """Return one row a row of the log; an attribute named like a column gets a `_` behind it.
 
-    `verdict` and `gold` are text, `score` and `gold_score` the same as numbers where they are. An attribute's column
-    holds numbers if all its values are numbers, else text.
+    `verdict` and `gold` are text, `score` and `gold_score` the same as numbers where they are, `probabilities` JSON.
+    An attribute's column holds numbers if all its values are numbers, else text.
 
     Raises:
         NotInstalledError: pandas is not installed.
@@ -551,6 +553,7 @@ def _record(row: VerdictRow) -> dict[str, Any]:
     known: dict[str, Any] = {name: getattr(row, name, None) for name in _ROWS_COLUMNS}
     known["verdict"], known["score"] = label_and_score(row.verdict)
     known["gold"], known["gold_score"] = label_and_score(row.gold)
+    known["probabilities"] = None if row.probabilities is None else json.dumps(dict(row.probabilities))
     return known | {_column(name): value for name, value in row.attributes.items()}
 
 

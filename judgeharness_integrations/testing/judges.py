@@ -78,7 +78,16 @@ def _shown(row: VerdictRow, probe: Probe) -> Answer:
     verdict = row.verdict
     if verdict is not None and probe.perturbation.swaps:
         verdict = _MIRROR.get(verdict, verdict)
-    return Answer(criterion=row.criterion, verdict=verdict, outcome=row.outcome, reasoning=row.reasoning)
+    shares = row.probabilities
+    if shares is not None and probe.perturbation.swaps:
+        shares = {str(_MIRROR.get(option, option)): share for option, share in shares.items()}
+    return Answer(
+        criterion=row.criterion,
+        verdict=verdict,
+        outcome=row.outcome,
+        reasoning=row.reasoning,
+        probabilities=shares,
+    )
 
 
 def verdict_text(prompt: str, verdict: object, *, reasons: str = "So it is.") -> str:

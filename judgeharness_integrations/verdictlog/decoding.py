@@ -24,6 +24,7 @@ from judgeharness_integrations.verdictlog.row import (
     Verdict,
     VerdictRow,
     is_number,
+    probabilities_from_json,
     verdict_from_json,
 )
 
@@ -106,6 +107,17 @@ class Line:
         except ValueError as error:
             self.fail(f"{name}: {error}.")
 
+    def probabilities(self, name: str) -> dict[str, float]:
+        """Return option -> probability of a cell, which is an object of JSON or the text of one."""
+        value = self.columns[name]
+        try:
+            given = probabilities_from_json(json.loads(value) if isinstance(value, str) else value)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"{name}: {error}.")
+        if given is None:
+            self.fail(f"{name}: null is no object of option and probability.")
+        return given
+
     def typed(self) -> bool:
         """Whether this is a line of a JSONL of ours, where a quoted number is a label and only a list is a set."""
         return self.columns.get("schema") == LOG_SCHEMA and isinstance(self.columns.get("repetition"), int)
@@ -138,12 +150,13 @@ NUMBERS: Mapping[str, Callable[[Line, str], float | None]] = {  # columns that h
     **dict.fromkeys((*TOKENS, "attempts"), Line.integer),
     "latency_s": Line.decimal,
 }
-_OPTIONAL: dict[str, Callable[[Line, str], str | float | None]] = {
+_OPTIONAL: dict[str, Callable[[Line, str], str | float | dict[str, float] | None]] = {
     **dict.fromkeys(
         ("call_id", "reasoning", "raw", "model", "service_tier", "finish_reason", "error", "asked_at", "probe_hash"),
         lambda line, name: line.text(name, ""),
     ),
     **NUMBERS,
+    "probabilities": Line.probabilities,
 }
 _OPTIONAL_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name in _OPTIONAL)
 _NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
@@ -332,6 +345,10 @@ def _row(line: Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> Ver
     if not case_id:
         line.fail("case_id is empty.")
     verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold = layout.answer(line)
+    if verdict is None and outcome == "ok" and "probabilities" not in optional:
+        line.fail("outcome is 'ok' but the verdict is empty.")
+    if "probabilities" in optional and outcome != "ok":
+        line.fail(f"outcome is {outcome!r} but there are probabilities.")
     if repetition is None:
         group = (case_id, judge, criterion, perturbation, run)
         repetition = repeated[group]
@@ -359,8 +376,8 @@ def _verdict(line: Line) -> tuple[Verdict | None, Any]:
         return None, "refused"
     if outcome not in OUTCOMES:
         line.fail(f"outcome {outcome!r} is not one of {', '.join(OUTCOMES)}.")
-    if (verdict is None) == (outcome == "ok"):
-        line.fail(f"outcome is {outcome!r} but the verdict is {'empty' if verdict is None else repr(verdict)}.")
+    if verdict is not None and outcome != "ok":
+        line.fail(f"outcome is {outcome!r} but the verdict is {verdict!r}.")
     return verdict, outcome
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from operator import attrgetter
@@ -74,6 +74,8 @@ def field_record(row: VerdictRow) -> dict[str, Any]:
     for name in _VERDICTS:
         if isinstance(record.get(name), frozenset):
             record[name] = verdict_to_json(record[name])
+    if row.probabilities is not None:
+        record["probabilities"] = dict(row.probabilities)
     record["schema"] = LOG_SCHEMA
     return record
 
@@ -83,11 +85,13 @@ def attribute_columns(row: VerdictRow) -> dict[str, str | float]:
     return {f"{name}_" if name in COLUMNS else name: value for name, value in row.attributes.items()}
 
 
-def _cell(value: Verdict | None) -> str | float:
+def _cell(value: Verdict | Mapping[str, float] | None) -> str | float:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     return json.dumps(sorted(value), ensure_ascii=False) if isinstance(value, frozenset) else value
 
 
@@ -172,6 +176,7 @@ def to_values(row: VerdictRow) -> tuple[Any, ...]:
         _stored(row.error),
         _stored(row.asked_at),
         _stored(row.probe_hash),
+        None if row.probabilities is None else json.dumps(dict(row.probabilities)),
         json.dumps(dict(attributes)) if attributes else None,
     )
 
@@ -180,7 +185,7 @@ def to_row(values: Sequence[Any]) -> VerdictRow:
     """Return the row of the values of `ROW_COLUMNS`."""
     case_id, verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold, *evidence = values
     call_id, reasoning, raw, model, input_tokens, output_tokens, cached_input, cache_write, *last = evidence
-    service_tier, finish_reason, latency_s, attempts, error, asked_at, probe_hash, attributes = last
+    service_tier, finish_reason, latency_s, attempts, error, asked_at, probe_hash, probabilities, attributes = last
     return VerdictRow(
         case_id=restored(case_id),
         verdict=None if verdict is None else _decoded(verdict),
@@ -207,6 +212,7 @@ def to_row(values: Sequence[Any]) -> VerdictRow:
         error=_restored(error),
         asked_at=_restored(asked_at),
         probe_hash=_restored(probe_hash),
+        probabilities=json.loads(probabilities) if probabilities else None,
         attributes=json.loads(attributes) if attributes else {},
     )
 

@@ -299,7 +299,7 @@ _ANSWER = (
     "outcome",
     "gold",
 )
-_ASKED = ("call_id", "probe_hash")
+_ASKED = ("call_id", "probe_hash", "probabilities")
 
 
 def _database_cells(path: Path, attributes: Sequence[str]) -> Iterator[Cells]:

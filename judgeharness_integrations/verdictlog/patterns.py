@@ -44,7 +44,7 @@ class CasePatterns:
 def read_patterns(
     path: str | PathLike[str], *, attributes: Sequence[str], reduced: Reduced, labels: bool = False
 ) -> CasePatterns | None:
-    """Return a log by its cases; None where they hardly repeat each other, or some belong together.
+    """Return a log by its cases; None where they hardly repeat each other, some belong together, or have probabilities.
 
     Each row moves its case on by one answer, wherever it stands in the log: a case is a place in a tree of answers.
 
@@ -106,6 +106,7 @@ class _Layout:
         self._columns, self._reduced = columns, reduced
         self._core = [name for name in (*sorted(CORE), "pair", "side") if name in places and name != "case_id"]
         self._core_cells = itemgetter(*(places[name] for name in self._core))
+        self.shares = places.get("probabilities")
         neutral = places["verdict"]  # a cell that tells no answers apart which others do not
         self._call = places.get("call_id", neutral)
         self._attributes = [(name, places[name]) for name in attributes if name in places]
@@ -161,7 +162,7 @@ class _Tree:
         self.like: dict[CaseKey, int] = {}
 
     def grow(self, lines: Iterable[Cells]) -> bool:
-        """Read a log; return whether its cases repeat each other enough, and there are any."""
+        """Read a log; return whether its cases repeat each other enough, there are any, and none has probabilities."""
         layouts: dict[Columns, _Layout] = {}
         for number, columns, cells in lines:
             layout = layouts.get(columns)
@@ -170,6 +171,8 @@ class _Tree:
             answer = layout.answers.get(key := layout.key(cells))
             if answer is None:
                 answer = layout.answers[key] = self._answer(layout, number, cells)
+            if layout.shares is not None and cells[layout.shares] not in (None, ""):
+                return False
             group, case_id = answer.group, cells[layout.case]
             if case_id.__class__ is not str:
                 case_id = "" if case_id is None else str(case_id)

@@ -16,6 +16,7 @@ __all__ = [
     "OUTCOMES",
     "PROBE",
     "PROBE_PROPERTIES",
+    "RETEST",
     "TOKENS",
     "CaseKey",
     "CutOff",
@@ -28,8 +29,11 @@ __all__ = [
     "Verdict",
     "VerdictRow",
     "ending_of",
+    "expected_level",
     "is_number",
     "is_probe",
+    "most_probable",
+    "probabilities_from_json",
     "probe_name",
     "verdict_from_json",
     "verdict_text",
@@ -48,6 +52,8 @@ ABSTAIN = "ABSTAIN"
 EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
 TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
 FIRST_ROW_ONLY = ("raw", *TOKENS, "latency_s", "attempts")  # of the rows of one call
+_FEWEST_OPTIONS = 2
+_ROUNDED = 0.01  # by which a probability may be off, where a provider rounds
 LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores below it stay finite
 
 
@@ -55,11 +61,12 @@ LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores bel
 class VerdictRow:
     """One answer, in the canonical frame: already mapped back through the perturbation's inverse.
 
-    `verdict` is None exactly when `outcome` is not `ok`. `call_id` joins the rows of one judge call;
-    tokens, latency (seconds), attempts and raw text stand on the first of them, so that sums are right.
-    `input_tokens` are all tokens read; `cached_input_tokens` and `cache_write_tokens` are those of them that the
-    provider read from its prompt cache or wrote to it. `service_tier` is the tier that served the call and
-    `finish_reason` how the answer ended, both in the provider's word.
+    `verdict` is None exactly when `outcome` is not `ok`, with one exception: `probabilities` of which no label is the
+    most probable one. They hold every label, or the text of every level of a score, as the judge gave them.
+    `call_id` joins the rows of one judge call; tokens, latency (seconds), attempts and raw text stand on the first of
+    them, so that sums are right. `input_tokens` are all tokens read; `cached_input_tokens` and `cache_write_tokens` are
+    those of them that the provider read from its prompt cache or wrote to it. `service_tier` is the tier that served
+    the call and `finish_reason` how the answer ended, both in the provider's word.
     `probe_hash` identifies what was asked of whom: judge, shown content, perturbation and repetition.
     """
 
@@ -88,6 +95,7 @@ class VerdictRow:
     error: str | None = None
     asked_at: str | None = None
     probe_hash: str | None = None
+    probabilities: Mapping[str, float] | None = None
     attributes: Mapping[str, str | float] = field(default_factory=dict)
 
     @property
@@ -104,6 +112,11 @@ class VerdictRow:
     def ok(self) -> bool:
         """Whether the row holds a verdict."""
         return self.verdict is not None
+
+    @property
+    def answered(self) -> bool:
+        """Whether the judge answered: with a verdict, or with probabilities of which none is the highest."""
+        return self.outcome == "ok"
 
     @property
     def error_kind(self) -> str | None:
@@ -157,8 +170,55 @@ def verdict_from_json(value: object) -> Verdict | None:
     raise ValueError(msg)
 
 
+def probabilities_from_json(value: object) -> dict[str, float] | None:
+    """Return option -> probability as JSON or a client gave it; None for nothing.
+
+    They are kept as given: rounded ones need not sum to 1 exactly, and an option may have none of it.
+
+    Raises:
+        ValueError: it is no mapping of at least two texts to probabilities that sum to 1, up to .01 an option.
+
+    """
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        msg = f"probabilities are an object of option and probability, not {type(value).__name__}"
+        raise ValueError(msg)  # noqa: TRY004 - one kind of error for whatever a file holds
+    if len(value) < _FEWEST_OPTIONS or not all(isinstance(name, str) and name for name in value):
+        msg = "probabilities must name at least two options"
+        raise ValueError(msg)
+    if not all(is_number(share) and 0 <= share <= 1 for share in value.values()):
+        msg = "a probability must be a number from 0 to 1"
+        raise ValueError(msg)
+    if abs(sum(value.values()) - 1) > _ROUNDED * len(value):
+        msg = f"the probabilities of all options must sum to 1, not {sum(value.values()):.4g}"
+        raise ValueError(msg)
+    return {name: float(share) for name, share in value.items()}
+
+
+def most_probable(probabilities: Mapping[str, float]) -> str | None:
+    """Return the label of the highest probability; of several, `TIE` where it is an option, else None."""
+    highest = max(probabilities.values())
+    leading = [label for label, share in probabilities.items() if share == highest]
+    if len(leading) == 1:
+        return leading[0]
+    return "TIE" if "TIE" in probabilities else None
+
+
+def expected_level(probabilities: Mapping[str, float]) -> float:
+    """Return the expected level of a score; options are the texts of its levels.
+
+    Raises:
+        ValueError: an option is no number.
+
+    """
+    total = sum(probabilities.values())
+    return sum(float(level) * share for level, share in probabilities.items()) / total
+
+
 Side: TypeAlias = Literal["a", "b"]
 PROBE = "probe:"
+RETEST = "retest"  # the same question once more, which tells how far answers move by themselves
 PROBE_PROPERTIES: tuple[str, ...] = (  # what reports say of the probes that come with the product, in this order
     "injection.direct_order",
     "injection.system_message",
@@ -210,12 +270,12 @@ def probe_name(perturbation: str) -> ProbeName | None:
 
 
 def is_probe(perturbation: str) -> bool:
-    """Whether a perturbation holds an adversarial probe: its rows do not vote."""
-    return PROBE in perturbation and _BEGINS.search(perturbation) is not None
+    """Whether a perturbation holds an adversarial probe, or is the retest: its rows do not vote."""
+    return perturbation == RETEST or (PROBE in perturbation and _BEGINS.search(perturbation) is not None)
 
 
 def voting(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
-    """Return the rows that vote in a verdict: those of adversarial probes do not."""
+    """Return the rows that vote in a verdict: those of adversarial probes and of the retest do not."""
     return [row for row in rows if not is_probe(row.perturbation)]
 
 

@@ -127,7 +127,7 @@ def test_a_log_of_a_newer_version_is_refused(database: str) -> None:
         connection.execute(text("INSERT INTO judgeharness_schema VALUES (99, 'tomorrow')"))
         connection.commit()
     with pytest.raises(
-        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 3\): upgrade"
+        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 4\): upgrade"
     ):
         SqlLog(database)
 

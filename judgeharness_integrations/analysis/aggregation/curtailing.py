@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate, product
 from typing import Any, Protocol, cast
 
-from judgeharness_integrations.analysis.aggregation import labels, numbers, orders
+from judgeharness_integrations.analysis.aggregation import labels, numbers, orders, probabilities
 from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
 from judgeharness_integrations.analysis.aggregation.decision import Decision
 from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule
@@ -247,6 +247,8 @@ def curtails(rule: Rule) -> str | None:
         return curtails(function.labels) or curtails(function.numbers)
     if not isinstance(function, Bound):
         return f"what rule {rule.name} makes of further samples is not known: it is a function of the caller's own"
+    if function.function in (probabilities.mean_probability, probabilities.expected_score):
+        return f"every further probability can change what rule {rule.name} decides"
     if function.function not in _RULES:
         return f"every further score can change what rule {rule.name} decides: scores have no bounds"
     return None
@@ -284,7 +286,7 @@ def needed(rows: Sequence[VerdictRow], rule: Rule, *, remaining: Sequence[bool],
     arguments are those of `settled`.
     """
     left = len(remaining)
-    missing = quorum(len(rows) + left, min_valid) - sum(row.ok for row in rows)
+    missing = quorum(len(rows) + left, min_valid) - sum(row.answered for row in rows)
     if not left or curtails(rule):
         return left
     if missing > left:

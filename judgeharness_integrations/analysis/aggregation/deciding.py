@@ -50,7 +50,7 @@ def decide(
     planned = len(rows) if planned is None else planned
     if len(rows) < planned:
         return not_graded(f"{planned - len(rows)} of {planned} planned samples were not asked")
-    valid = sum(row.verdict is not None for row in rows) if tally is None else tally.outcomes["ok"]
+    valid = sum(row.answered for row in rows) if tally is None else tally.outcomes["ok"]
     if valid < (needed := quorum(planned, min_valid)):
         return not_graded(f"{valid} valid of {planned} samples, {needed} needed")
     if not checked:

@@ -20,6 +20,8 @@ def leading(rows: Sequence[VerdictRow]) -> tuple[list[Verdict], int]:
 
 
 def _tied(verdicts: Sequence[Verdict], count: int) -> Decision:
+    if not verdicts:
+        return abstained("no sample has a most probable label")
     names = ", ".join(sorted(verdict_text(verdict) for verdict in verdicts))
     return abstained(f"tie between {names} at {count} each")
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation import labels, numbers, orders
+from judgeharness_integrations.analysis.aggregation import labels, numbers, orders, probabilities
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
@@ -87,6 +87,8 @@ _PASS_AT = {"pass_at": _Parameter(None, lambda _: True, "any number")}
 _SHARE = _Parameter("0.2", lambda share: 0 <= share < Fraction(1, 2), "at least 0 and below 1/2")
 _THRESHOLD = _Parameter("2/3", lambda share: 0 < share <= 1, "above 0 and at most 1")
 
+_PROBABILITY = _Parameter("0.8", lambda share: 0 < share <= 1, "above 0 and at most 1")
+
 _RULES: dict[str, _Entry] = {
     "majority": _Entry(labels.majority, "labels"),
     "strict_majority": _Entry(labels.strict_majority, "labels"),
@@ -98,6 +100,8 @@ _RULES: dict[str, _Entry] = {
     "mean": _Entry(numbers.mean, "numbers", parameters=_PASS_AT),
     "trimmed_mean": _Entry(numbers.trimmed_mean, "numbers", parameters={"share": _SHARE, **_PASS_AT}),
     "mode": _Entry(numbers.mode, "numbers", parameters=_PASS_AT),
+    "mean_probability": _Entry(probabilities.mean_probability, "labels", parameters={"threshold": _PROBABILITY}),
+    "expected_score": _Entry(probabilities.expected_score, "numbers", parameters=_PASS_AT),
 }
 RULE_NAMES = tuple(sorted(_RULES))
 

@@ -132,9 +132,9 @@ class Independence:
 def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None) -> Independence:
     """Look for evidence of collapse among the valid samples of one case and criterion.
 
-    Evidence is a cache hit, a repeated response id of the same answer, an identical text of 200 characters or more, or
-    identical answers at temperature 0. Identical short texts prove nothing: `cannot tell`; nor does an id that
-    different answers share.
+    Evidence is a cache hit, a repeated response id of the same answer, an identical text of 200 characters or more,
+    identical probabilities, or identical answers at temperature 0. Identical short texts prove nothing: `cannot tell`;
+    nor does an id that different answers share.
     """
     groups: dict[str, list[VerdictRow]] = {}
     for row in rows:
@@ -170,6 +170,8 @@ def response_of(row: VerdictRow) -> tuple[object, object] | None:
 
 
 def _text(row: VerdictRow) -> str | None:
+    if row.probabilities is not None:
+        return repr(sorted(row.probabilities.items()))
     return row.raw if row.raw is not None else row.reasoning
 
 
@@ -188,6 +190,8 @@ def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[
             yield "repeated response id"
         elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
             yield "identical long texts"
+        elif row.probabilities is not None and text in seen_texts:
+            yield "identical probabilities"
         elif frozen:
             yield "temperature 0"
         seen_responses.add(response)
@@ -197,6 +201,8 @@ def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[
 def _tells(row: VerdictRow) -> bool:
     """Whether there is anything of a row that only a copy can share."""
     text = _text(row)
+    if row.probabilities is not None:
+        return True
     return (text is not None and len(text) >= _LONG_TEXT) or not _IDS.isdisjoint(row.attributes)
 
 

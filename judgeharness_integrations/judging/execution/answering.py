@@ -22,6 +22,7 @@ from judgeharness_integrations.verdictlog.row import (
     Verdict,
     VerdictRow,
     is_number,
+    probabilities_from_json,
     verdict_from_json,
     verdict_text,
 )
@@ -141,7 +142,9 @@ class RowMaker:
         if len(judgment.answers) != 1 or pending.facts.criteria:
             return None
         answer = judgment.answers[0]
-        return (answer.criterion, answer.verdict, pending.facts.pairwise) if type(answer.verdict) is str else None
+        if type(answer.verdict) is not str or answer.probabilities is not None:
+            return None
+        return answer.criterion, answer.verdict, pending.facts.pairwise
 
     def _remember(self, plain: tuple[str, str, bool]) -> None:
         if len(self._plain) < _MOST_PLAIN:
@@ -234,6 +237,7 @@ class RowMaker:
                     error,
                     call.asked_at,
                     hashed,
+                    _shares(answer, perturbation),
                     attributes,
                 )
             )
@@ -272,7 +276,8 @@ def _normalised(answer: Answer) -> Answer:
     if verdict == ABSTAIN:
         return replace(answer, verdict=None, outcome="refused")
     if verdict is None:
-        return replace(answer, verdict=None, outcome="unparsed") if answer.outcome == "ok" else answer
+        silent = answer.outcome == "ok" and answer.probabilities is None
+        return replace(answer, verdict=None, outcome="unparsed") if silent else answer
     return answer if verdict is answer.verdict else replace(answer, verdict=verdict)
 
 
@@ -287,6 +292,23 @@ def _restored(answer: Answer, perturbation: Perturbation) -> Verdict | None:
     if restored is None:
         raise ValueError(f"perturbation {perturbation.name!r} restored {verdict_text(answer.verdict)} to no verdict")
     return restored
+
+
+def _shares(answer: Answer, perturbation: Perturbation) -> dict[str, float] | None:
+    """Return the probabilities in the canonical frame, each option's where its verdict goes."""
+    given = probabilities_from_json(answer.probabilities)
+    if given is None or (answer.verdict is None and answer.outcome != "ok"):
+        return None
+    restored = {_option(option, answer, perturbation): share for option, share in given.items()}
+    if len(restored) < len(given):
+        raise ValueError(f"perturbation {perturbation.name!r} restored two options to one")
+    return restored
+
+
+def _option(option: str, answer: Answer, perturbation: Perturbation) -> str:
+    verdict: Verdict = float(option) if is_number(answer.verdict) else option
+    restored = perturbation.restore(verdict, answer.criterion)
+    return option if restored == verdict else verdict_text(restored)
 
 
 def _as_preference(answer: Answer) -> Answer:

@@ -9,6 +9,7 @@ from judgeharness_integrations.judging.perturbations.base import (
     compose,
     none,
     position_swap,
+    retest,
     slot_names,
 )
 from judgeharness_integrations.judging.perturbations.formats import format_change
@@ -49,6 +50,7 @@ __all__ = [
     "position_swap",
     "prompt_variant",
     "prompt_variants",
+    "retest",
     "slot_names",
     "two_way_choice",
     "typography",

@@ -17,7 +17,7 @@ from judgeharness_integrations.judging.cases import (
     output_texts,
     presented,
 )
-from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.verdictlog.row import RETEST, Verdict
 
 Rewriter: TypeAlias = Callable[[str], str | Awaitable[str]]
 Apply: TypeAlias = Callable[..., Any]
@@ -58,7 +58,7 @@ class Perturbation:
     Args:
         name: as it stands in the log, with its parameters: `name_swap`, `slot_names(X/Y)`, `a+b`.
         apply: case -> changed case; may be async. With `contextual`, it also receives a `Context`.
-        restore: (verdict, criterion) -> the verdict in the original frame.
+        restore: (verdict, criterion) -> the verdict in the original frame; probabilities go where their options go.
         fits: case -> None, or why the perturbation cannot be applied to it.
         swaps: the two texts stand in the other order afterwards.
         negates: the opposite is asked: PASS and FAIL change places.
@@ -195,6 +195,14 @@ def kind_of(case: Case) -> str:
 def none() -> Perturbation:
     """Return the perturbation `none`, which shows every case as it is."""
     return Perturbation("none", _same)
+
+
+def retest() -> Perturbation:
+    """Return the perturbation `retest`, which shows the case as `none` does; its rows do not vote.
+
+    Where a judge answers with probabilities, how far they move when nothing was changed is the measure of every change.
+    """
+    return Perturbation(RETEST, _same)
 
 
 def _same(case: Case) -> Case:

@@ -130,7 +130,12 @@ def _billing(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE judgeharness_verdicts ADD COLUMN {name} {kind}")
 
 
-MIGRATIONS: Sequence[Migration] = (_rows_and_runs, _reuse, _billing)
+def _probabilities(connection: Connection) -> None:
+    """Version 4: the probability a judge gave each option."""
+    connection.exec_driver_sql("ALTER TABLE judgeharness_verdicts ADD COLUMN probabilities TEXT")
+
+
+MIGRATIONS: Sequence[Migration] = (_rows_and_runs, _reuse, _billing, _probabilities)
 
 
 def schema_version(connection: Connection, name: str) -> int:

@@ -1,0 +1,68 @@
+"""Rules over probabilities: averaged over orders and wordings, then decided from how probable the best option is."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided, not_graded
+from judgeharness_integrations.verdictlog.row import VerdictRow, expected_level, most_probable, verdict_text
+
+
+def averaged(rows: Iterable[VerdictRow]) -> dict[str, float] | None:
+    """Return option -> mean probability over the rows that answered; None where one of them gave no probabilities.
+
+    Each order of a pair weighs the same, however often it was asked: p(A) = (p_none(A) + p_swap(A mapped back)) / 2.
+    Probabilities that a provider rounded are brought to the sum of 1 first.
+    """
+    orders: dict[bool, list[dict[str, float]]] = {}
+    for row in rows:
+        if not row.answered:
+            continue
+        if row.probabilities is None:
+            return None
+        total = sum(row.probabilities.values())
+        orders.setdefault(row.swapped, []).append({name: share / total for name, share in row.probabilities.items()})
+    if not orders:
+        return None
+    means = [_mean(some) for some in orders.values()]
+    return _mean(means)
+
+
+def _mean(some: Sequence[dict[str, float]]) -> dict[str, float]:
+    options = dict.fromkeys(name for one in some for name in one)
+    return {name: statistics.fmean(one.get(name, 0.0) for one in some) for name in options}
+
+
+def mean_probability(rows: Sequence[VerdictRow], threshold: Fraction) -> Decision:
+    """Decide for the label of the highest mean probability if that reaches the threshold, else abstain."""
+    shares = averaged(rows)
+    if shares is None:
+        return not_graded("mean_probability reads probabilities, which some answers do not hold")
+    highest = max(shares.values())
+    label = most_probable(shares)
+    if label is None:
+        return abstained(f"several labels have a mean probability of {highest:.3f}")
+    shown = f"mean probability {shares[label]:.3f} of {label}"
+    if shares[label] < threshold:
+        return abstained(f"{shown} is below {threshold}")
+    return decided(label, shown + _one_order(rows))
+
+
+def expected_score(rows: Sequence[VerdictRow], pass_at: Fraction | None = None) -> Decision:
+    """Decide for the expected level over the mean probabilities of a score."""
+    shares = averaged(rows)
+    if shares is None:
+        return not_graded("expected_score reads probabilities, which some answers do not hold")
+    center = expected_level(shares)
+    reason = f"expected level {verdict_text(center)}{_one_order(rows)}"
+    if pass_at is None:
+        return decided(center, reason, center=center)
+    return decided("PASS" if Fraction(center) >= pass_at else "FAIL", reason, center=center)
+
+
+def _one_order(rows: Sequence[VerdictRow]) -> str:
+    asked = {row.swapped for row in rows}
+    answered = {row.swapped for row in rows if row.answered}
+    return ", resting on one order" if answered < asked else ""
