@@ -373,8 +373,8 @@ def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> Non
 
 
 def _is_of_a_framework(judge: object) -> bool:
-    """Whether it is called as LangChain's evaluators are, or as openevals' and LangSmith's: by `outputs`."""
-    if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
+    """Whether it is called as LangChain's evaluators or models are, or as openevals' and LangSmith's: by `outputs`."""
+    if any(hasattr(judge, name) for name in ("evaluate_strings", "evaluate_string_pairs", "ainvoke")):
         return True
     try:
         return callable(judge) and "outputs" in inspect.signature(judge).parameters
