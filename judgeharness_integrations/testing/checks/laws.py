@@ -28,26 +28,24 @@ from judgeharness_integrations.verdictlog.row import (
 
 _SEED = 7
 _PAIR = 2
-_KEPT = ("PASS", "FAIL", "TIE", 7, 2.5, frozenset({"toxic", "spam"}))
+_KEPT = ("TIE", 7, 2.5, frozenset({"toxic", "spam"}))
 _WORD = re.compile(r"\w+")
 
 
 def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, criterion: str = "verdict") -> None:
     """Check that a perturbation changes what is shown and nothing else, and that its inverse undoes it.
 
-    On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
-    for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
-    answer gets the same verdict back as without the perturbation. Labels, scores, sets and ties have no order and come
-    back as they are.
+        On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
+        for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
+    XX
+        Args:
+            perturbation: what is checked.
+            cases: some that it fits, and some that it does not.
+            criterion: which question `restore` is asked about.
 
-    Args:
-        perturbation: what is checked.
-        cases: some that it fits, and some that it does not.
-        criterion: which question `restore` is asked about.
-
-    Raises:
-        AssertionError: with one sentence on what it does not keep.
-        UsageError: there is no case.
+        Raises:
+            AssertionError: with one sentence on what it does not keep.
+            UsageError: there is no case.
 
     """
     listed = list(cases)
@@ -71,10 +69,13 @@ def _check_inverse(perturbation: Perturbation, criterion: str) -> None:
     for verdict in _KEPT:
         back = restore(verdict, criterion)
         expect(back == verdict, f"{name}: restore() makes {back!r} of {verdict!r}, which has no order")
-    swapped = {label: restore(label, criterion) for label in ("A", "B")}
-    wanted = {"A": "B", "B": "A"} if perturbation.swaps else {"A": "A", "B": "B"}
-    which = "exchanges the two texts" if perturbation.swaps else "keeps the order of texts (swaps=False)"
-    expect(swapped == wanted, f"{name} {which}, and restore() maps A, B to {swapped['A']!r}, {swapped['B']!r}")
+    order = "exchanges the two texts" if perturbation.swaps else "keeps the order of texts (swaps=False)"
+    asked = "asks the opposite" if perturbation.negates else "asks the same question (negates=False)"
+    pairs = (("A", "B", perturbation.swaps, order), ("PASS", "FAIL", perturbation.negates, asked))
+    for one, other, changes, which in pairs:
+        found = (restore(one, criterion), restore(other, criterion))
+        wanted = (other, one) if changes else (one, other)
+        expect(found == wanted, f"{name} {which}, and restore() maps {one}, {other} to {found[0]!r}, {found[1]!r}")
 
 
 def _checked(perturbation: Perturbation, case: Case, criterion: str) -> Case:
