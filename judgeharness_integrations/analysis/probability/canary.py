@@ -26,8 +26,8 @@ class CanaryReport:
 
     `evidence` has one number a round after the first, `needed` is what they are held against, and `alarm` the first
     round, counted from 0, in which it was reached; None where it never was. `moved` names the states whose last answer
-    lies further from the median of two or more earlier ones than any of those did. `varied` says whether any answer ever
-    changed: one that never does adds no evidence. `alpha` is the level for all looks together, however many.
+    lies further from the median of two or more earlier ones than any of those did. `varied` says whether any answer
+    ever changed: one that never does adds no evidence. `alpha` is the level for all looks together, however many.
     """
 
     days: int

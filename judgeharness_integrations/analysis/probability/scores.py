@@ -61,7 +61,7 @@ def log_skill(found: Forecasts) -> Estimate | None:
 
 
 def skill(found: Forecasts, score: Callable[[Floats, Floats], Floats], *, worst: float) -> Estimate | None:
-    """Return 1 - mean score / mean score of the base rate with its 95 % interval; None where one option is right in all.
+    """Return 1 - mean score / mean score of the base rate with its interval; None where one option is right in all.
 
     1 is perfect, 0 as good as the base rate of these very labels, which no constant beats. The interval is that of a
     ratio (linearised, clustered, Student's t). Answers that are all equally good show no spread: there it reaches as
