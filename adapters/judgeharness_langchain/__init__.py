@@ -1,4 +1,4 @@
-"""LangChain judges as measurements: wrap an evaluator, or use a chat model as a judge of our own.
+"""LangChain judges as measurements: wrap an evaluator, or use a chat or decision model as a judge of our own.
 
 `harness_evaluator(evaluator)` keeps the evaluator's interface and result dict and adds one key, `harness`.
 """
@@ -9,6 +9,7 @@ from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
+    from judgeharness_langchain.decisions import DecisionJudge
     from judgeharness_langchain.evaluators import EvaluatorJudge
     from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge, Taxonomy
     from judgeharness_langchain.loading import load_evaluator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CriteriaJudge",
+    "DecisionJudge",
     "EvaluatorJudge",
     "LabelJudge",
     "NotGradedError",
@@ -31,6 +33,7 @@ __all__ = [
 # Loaded at first use, so that the package can say what is missing when LangChain is not installed.
 _HOMES = {
     "CriteriaJudge": "judges",
+    "DecisionJudge": "decisions",
     "EvaluatorJudge": "evaluators",
     "LabelJudge": "judges",
     "PairwiseJudge": "judges",

@@ -36,6 +36,13 @@ def _build_model(model: str, options: Mapping[str, Any]) -> ChatModel:
 
 def _recognise(evaluator: object) -> Judge | None:
     wrapped = getattr(evaluator, "judge", None)  # a harnessed one: whom it asks
+    if hasattr(evaluator, "ainvoke"):
+        from judgeharness_langchain.decisionmodels import is_decision_model  # noqa: PLC0415 - imports LangChain
+
+        if is_decision_model(evaluator):
+            from judgeharness_langchain.decisions import DecisionJudge  # noqa: PLC0415
+
+            return DecisionJudge(evaluator)
     if not (hasattr(evaluator, "evaluate_strings") or hasattr(evaluator, "evaluate_string_pairs")):
         return None
     if isinstance(wrapped, Judge):

@@ -21,6 +21,8 @@ from judgeharness_integrations.judging.execution.attempting import read_apart
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
 from judgeharness_integrations.judging.marks import CALLED, MARKS, VERDICT_LINE, Shown, announced, shown
 from judgeharness_integrations.judging.parsing import last_line_of
+from judgeharness_integrations.judging.questions import DEFAULT_SLOTS
+from judgeharness_langchain.decisionmodels import is_decision_model
 from judgeharness_langchain.kinds import CallOptions, Kind
 from judgeharness_langchain.models import (
     active_cache,
@@ -41,7 +43,6 @@ from judgeharness_langchain.versions import TESTED
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
 _MODE = "output_mode"  # the attribute of a row
-DEFAULT_SLOTS = ("Assistant A", "Assistant B")
 
 _DEFAULT_PROMPT = ChatPromptTemplate.from_messages(
     [("system", "{instructions}\n\n{marks}\n\n{answer_format}"), ("human", "{sections}")]
@@ -79,10 +80,11 @@ class JudgeOptions(TypedDict, total=False):
     requires_reference: bool
 
 
-def known_options(judge: type[ChatJudge]) -> list[str]:
+def known_options(judge: type[Any]) -> list[str]:
     """Return the names of what a judge of this package can be told besides its model."""
-    own = [name for name in inspect.signature(judge).parameters if name not in ("model", "options")]
-    return [*own, *JudgeOptions.__annotations__]
+    told = inspect.signature(judge).parameters
+    own = [name for name in told if name not in ("model", "model_options", "options")]
+    return [*own, *(JudgeOptions.__annotations__ if "options" in told else ())]
 
 
 class _Own(NamedTuple):
@@ -122,7 +124,8 @@ class ChatJudge(ABC):
                 raise UnknownNameError(f"option of {type(self).__name__}", name, known)
         output = options.get("output", "auto")
         if not isinstance(innermost(model), BaseChatModel):
-            raise UsageError(f"{type(self).__name__} needs a chat model, not {type(model).__name__}.")
+            told = ": a decision model is asked by DecisionJudge" if is_decision_model(model) else ""
+            raise UsageError(f"{type(self).__name__} needs a chat model, not {type(model).__name__}{told}.")
         if output not in ("auto", "structured", "text"):
             raise UsageError(f"output is 'auto', 'structured' or 'text', not {output!r}.")
         self.model = model

@@ -13,6 +13,8 @@ from judgeharness_integrations.judging.byrule import ASKS_NO_MODEL
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import REDACTED
 from judgeharness_langchain.chatjudge import ChatJudge, known_options
+from judgeharness_langchain.decisionmodels import decision_model
+from judgeharness_langchain.decisions import DecisionJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
 from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.loading import build_evaluator
@@ -21,6 +23,7 @@ from judgeharness_langchain.structured import LangChainModel
 _JUDGES: dict[str, type[ChatJudge]] = {
     judge.__name__: judge for judge in (PairwiseJudge, ScoreJudge, CriteriaJudge, LabelJudge)
 }
+_OURS: dict[str, Any] = {**_JUDGES, DecisionJudge.__name__: DecisionJudge}
 _EVALUATORS = (
     "pairwise_string",
     "labeled_pairwise_string",
@@ -111,7 +114,7 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
         UsageError: name, model or options cannot be used.
 
     """
-    known = (*_EVALUATORS, *_BY_RULE, *_JUDGES)
+    known = (*_EVALUATORS, *_BY_RULE, *_OURS)
     if spec.evaluator not in known:
         raise UnknownNameError("evaluator", spec.evaluator, known)
     by_rule = spec.evaluator in _BY_RULE
@@ -119,9 +122,9 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
         raise ConfigError(f"judge {spec.name!r}: {spec.evaluator} {ASKS_NO_MODEL}: leave out model.")
     if spec.model is None and not by_rule:
         raise ConfigError(f"judge {spec.name!r} needs a model, as in model: openai:gpt-4o.")
+    if spec.evaluator in _OURS:
+        return _our_judge(spec, str(spec.model))
     model = None if spec.model is None else chat_model(spec.model, spec.model_options)
-    if spec.evaluator in _JUDGES:
-        return _our_judge(spec, model)
     try:
         evaluator = build_evaluator(spec.evaluator, llm=model, **spec.evaluator_options)
     except UsageError:
@@ -134,8 +137,19 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
     return EvaluatorJudge.of(evaluator, name=spec.name)
 
 
-def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
-    judge: Any = _JUDGES[spec.evaluator]
+def _decision_model(name: str, options: Mapping[str, Any]) -> Any:
+    try:
+        return decision_model(name, options)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"decision model {name!r} cannot be made: {_sentence(error, options)}.") from error
+
+
+def _our_judge(spec: JudgeSpec, model: str) -> ChatJudge | DecisionJudge:
+    judge: Any = _OURS[spec.evaluator]
+    make = _decision_model if judge is DecisionJudge else chat_model
+    asked = make(model, spec.model_options)
     known = [name for name in known_options(judge) if name not in ("name", "prompt")]
     options = dict(spec.evaluator_options)
     for name in options:
@@ -144,7 +158,7 @@ def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
     if isinstance(options.get("taxonomy"), str):
         options["taxonomy"] = spec.folder / options["taxonomy"]
     try:
-        built: ChatJudge = judge(model, name=spec.name, **options)
+        built: ChatJudge | DecisionJudge = judge(asked, name=spec.name, **options)
     except TypeError as error:
         raise ConfigError(f"judge {spec.name!r}: {_sentence(error)}.") from error
     return built

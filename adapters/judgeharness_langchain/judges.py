@@ -18,8 +18,9 @@ from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.marks import REASONING_PROPERTY
 from judgeharness_integrations.judging.parsing import MARKUP, Grammar, json_of, label_grammar, score_grammar
+from judgeharness_integrations.judging.questions import DEFAULT_RUBRIC, DEFAULT_SLOTS
 from judgeharness_integrations.verdictlog.row import Verdict
-from judgeharness_langchain.chatjudge import DEFAULT_SLOTS, ChatJudge, JudgeOptions, Reading
+from judgeharness_langchain.chatjudge import ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import CUSTOM_LABELS, LABEL, LABELS, PAIRWISE, SCORE
 from judgeharness_langchain.structured import object_schema, reasoning_of
 
@@ -35,6 +36,13 @@ class Taxonomy:
         """Refuse a taxonomy that leaves nothing to choose."""
         if not self.labels or not all(isinstance(name, str) and name.strip() for name in self.labels):
             raise ConfigError(f"taxonomy {self.name!r} needs labels, each with a non-empty name.")
+
+    @classmethod
+    def of(cls, given: Taxonomy | Mapping[str, str] | str | PathLike[str]) -> Taxonomy:
+        """Return a taxonomy: itself, one of label -> definition, or that of a file."""
+        if isinstance(given, Mapping):
+            return cls(labels=dict(given))
+        return given if isinstance(given, Taxonomy) else cls.load(given)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Taxonomy:
@@ -60,8 +68,8 @@ class Taxonomy:
 CriteriaLike: TypeAlias = "str | Criterion | Mapping[str, str] | Sequence[str | Criterion]"
 
 
-def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...]) -> tuple[Criterion, ...]:
-    """Return criteria of a name, names, or a mapping name -> description, each with these labels.
+def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...] | None) -> tuple[Criterion, ...]:
+    """Return criteria of a name, names, or a mapping name -> description, each with these labels, or its own for None.
 
     Raises:
         UsageError: there is none, or a name occurs twice.
@@ -76,7 +84,7 @@ def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...]) -> tupl
     names = [criterion.name for criterion in found]
     if not found or len(set(names)) != len(names) or not all(names):
         raise UsageError(f"criteria need at least one name, each once: found {names}.")
-    return tuple(replace(criterion, labels=labels) for criterion in found)
+    return tuple(found if labels is None else (replace(criterion, labels=labels) for criterion in found))
 
 
 def one_criterion(criteria: CriteriaLike | None, default: str) -> tuple[str, str]:
@@ -93,7 +101,7 @@ def rubric_text(descriptions: Mapping[str, str]) -> str:
 
 
 _INSTRUCTIONS = "You compare two answers to the same task and decide which one is better.\nWhat counts:\n{rubric}"
-_DEFAULT_RUBRIC = "- how helpful, correct and relevant the answer is, and whether it follows the task"
+_DEFAULT_RUBRIC = f"- {DEFAULT_RUBRIC}"
 
 
 class PairwiseJudge(ChatJudge):
@@ -151,7 +159,7 @@ _SCORE_INSTRUCTIONS = (
 )
 
 
-def _ends(scale: object) -> tuple[int, int]:
+def ends_of(scale: object) -> tuple[int, int]:
     """Return the two ends of a scale; a bool is no number here."""
     ends = list(scale) if isinstance(scale, (tuple, list)) else []
     if len(ends) != 2 or not all(type(end) is int for end in ends):  # noqa: PLR2004 - a pair
@@ -191,7 +199,7 @@ class ScoreJudge(ChatJudge):
             options: see `JudgeOptions`.
 
         """
-        low, high = _ends(scale)
+        low, high = ends_of(scale)
         if normalize_by is not None and not _is_divisor(normalize_by):
             raise UsageError(f"normalize_by is a number above 0, not {normalize_by!r}.")
         criterion, rubric = one_criterion(criteria, _DEFAULT_RUBRIC)
@@ -264,10 +272,7 @@ class LabelJudge(ChatJudge):
             options: see `JudgeOptions`.
 
         """
-        if isinstance(taxonomy, Mapping):
-            taxonomy = Taxonomy(labels=dict(taxonomy))
-        elif not isinstance(taxonomy, Taxonomy):
-            taxonomy = Taxonomy.load(taxonomy)
+        taxonomy = Taxonomy.of(taxonomy)
         self.taxonomy = taxonomy
         self.multiple = multiple
         self.kind = LABELS if multiple else LABEL

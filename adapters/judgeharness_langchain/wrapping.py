@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from langchain_core.outputs import RunInfo
 from langchain_core.runnables import RunnableConfig
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.result import (
     CriterionResult,
@@ -32,10 +32,12 @@ from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
 from judgeharness_langchain.chatjudge import ChatJudge
+from judgeharness_langchain.decisionmodels import is_decision_model
+from judgeharness_langchain.decisions import DecisionJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
 from judgeharness_langchain.faces import ChainFaces, EvaluatorRunnable, is_chain
 from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
-from judgeharness_langchain.kinds import CallOptions, Kind, NativeValue
+from judgeharness_langchain.kinds import CUSTOM_LABELS, CallOptions, Kind, NativeValue
 
 
 def harness_entry(result: HarnessResult, verdict: Any, status: str) -> dict[str, Any]:
@@ -97,7 +99,13 @@ def _native(kind: Kind, measured: CriterionResult) -> NativeValue:
 def _reasoning(measured: CriterionResult, row: VerdictRow | None) -> str:
     if row is None:
         return measured.reason
-    return f"{shown_order(row)} ".lstrip() + (row.reasoning or row.raw or "")
+    said = row.reasoning or row.raw
+    return f"{shown_order(row)} ".lstrip() + said if said else _shares(row)
+
+
+def _shares(row: VerdictRow) -> str:
+    """Return the probabilities of a row in words, in the frame of the case."""
+    return ", ".join(f"P({option}) = {share:.2f}" for option, share in (row.probabilities or {}).items())
 
 
 def _combined(result: HarnessResult) -> CriterionResult:
@@ -116,10 +124,13 @@ def _label_set(result: HarnessResult) -> CriterionResult:
     return replace(next(iter(result.criteria.values())), verdict=applying)
 
 
+_Judge: TypeAlias = EvaluatorJudge | ChatJudge | DecisionJudge
+
+
 class _Harnessed:
     """What both interfaces share."""
 
-    def __init__(self, judge: EvaluatorJudge | ChatJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> None:
+    def __init__(self, judge: _Judge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> None:
         """Evaluate with a judge under a harness; see `harness_evaluator`."""
         self.judge = judge
         self.harness = harness
@@ -149,7 +160,7 @@ class _Harnessed:
 
     def _check_evaluation_args(self, reference: str | None = None, input_: str | None = None) -> None:
         """Check as the evaluator would; our own judges use an input or reference also where they need none."""
-        if isinstance(self.judge, ChatJudge):
+        if isinstance(self.judge, (ChatJudge, DecisionJudge)):
             input_ = input_ if self.requires_input else None
             reference = reference if self.requires_reference else None
         elif (check := getattr(self._evaluator, "_check_evaluation_args", None)) is not None:
@@ -292,6 +303,24 @@ def _pair(options: dict[str, Any]) -> tuple[PairwiseCase, dict[str, Any]]:
     return PairwiseCase(case_id=case_id, input=given, output=first, output_b=second, reference=reference), options
 
 
+def _judge_in(evaluator: Any, shape: Shape | None) -> _Judge:
+    """Return the judge: an evaluator's, one of ours, or one over a decision model."""
+    if isinstance(evaluator, ChatJudge):
+        return evaluator
+    if is_decision_model(evaluator):
+        evaluator = DecisionJudge(evaluator, shape=shape)  # type: ignore[arg-type] # which refuses `any`
+    if not isinstance(evaluator, DecisionJudge):
+        return EvaluatorJudge.of(evaluator, shape=shape)
+    if evaluator.criteria is None:
+        raise UsageError("say what the decision model is asked: DecisionJudge(model, shape='pairwise'), or criteria=.")
+    if len(evaluator.criteria) > 1 and evaluator.kind != CUSTOM_LABELS:
+        raise UnsupportedEvaluatorError(
+            f"{evaluator.name} answers {len(evaluator.criteria)} criteria, and the result of an evaluator holds one "
+            "verdict: give each a judge, or measure them together with JudgeHarness.evaluate."
+        )
+    return evaluator
+
+
 def harness_evaluator(
     evaluator: Any,
     harness: JudgeHarness | None = None,
@@ -307,7 +336,7 @@ def harness_evaluator(
             by rule (exact match, regex, JSON, distances) is called once, unperturbed.
         harness: the design; `JudgeHarness.standard` for the evaluator's shape by default (six calls a case).
         calibration: a saved calibration, or its path.
-        shape: `labels` or `scores` for a string evaluator of the caller's own.
+        shape: `labels` or `scores` for a string evaluator of the caller's own, and what a decision model is asked.
         on_not_graded: what an evaluation does when all samples failed with errors (a dead key, say): `raise` a
             `NotGradedError`, as the evaluator raises where its model cannot be reached, or `report` value None.
 
@@ -320,7 +349,7 @@ def harness_evaluator(
     check_on_not_graded(on_not_graded)
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
-    judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
+    judge = _judge_in(evaluator, shape)
     harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
     chain = is_chain(evaluator)
     if judge.kind.pairs:

@@ -17,14 +17,15 @@ from langsmith.evaluation import EvaluationResult
 from langsmith.schemas import RunBase
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.probabilities import averaged
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import headline, shown_order
-from judgeharness_integrations.verdictlog.plain import safe_text
-from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text, voting
 
 _LONGEST_REASON = 2_000  # characters
 NOT_GRADED = "NOT GRADED"
@@ -36,9 +37,10 @@ class Family:
     """The feedback keys of a judge under a harness.
 
     `{key}` holds the verdict: a score, or a label or `ABSTAIN` as its value. Beside it stand `{key}.consistency` and
-    `{key}.valid_samples`, with a swap in the design `{key}.position_flip`, and with a calibration
-    `{key}.calibrated_precision` and `{key}.calibrated_recall`. A number that was not measured is a score of None.
-    `key` names the only criterion; without it, and with several, a criterion's own name is the key.
+    `{key}.valid_samples`, of a judge that answers with probabilities `{key}.probability`, with a swap in the design
+    `{key}.position_flip`, and with a calibration `{key}.calibrated_precision` and `{key}.calibrated_recall`. A
+    number that was not measured is a score of None. `key` names the only criterion; without it, and with several, a
+    criterion's own name is the key.
     """
 
     judge: str
@@ -59,6 +61,8 @@ class Family:
         if key is not None and not (isinstance(key, str) and key.strip()):
             raise UsageError(f"key is the name of the feedback, a text, not {key!r}.")
         members = ["consistency", "valid_samples"]
+        if getattr(judge, "retested", None) is not None:
+            members.append("probability")
         if any(perturbation.swaps for perturbation in harness.perturbations):
             members.append("position_flip")
         if harness.calibration is not None or harness.calibration_set is not None:
@@ -210,6 +214,7 @@ def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tup
     return {
         "consistency": _consistency(result, measured),
         "valid_samples": (measured.valid, f"of {asked} asked, {measured.planned} planned{failed and f': {failed}'}"),
+        "probability": _probability(result, measured),
         "position_flip": _flip(measured.perturbations, curtailed=result.design.curtail),
         "calibrated_precision": _rate(None if rates is None else rates.precision, result),
         "calibrated_recall": _rate(None if rates is None else rates.recall, result),
@@ -222,6 +227,18 @@ def _consistency(result: HarnessResult, measured: CriterionResult) -> tuple[floa
         return None, "not measured: a single sample" if result.informal else "not measured: no valid sample"
     beside = "" if chance is None else f"; a judge guessing at random would show {chance:.3g}"
     return rate, f"share of {measured.valid} valid samples{beside}"
+
+
+def _probability(result: HarnessResult, measured: CriterionResult) -> tuple[float | None, str]:
+    """Return the mean probability of PASS, else of the verdict, or of the most probable label where there is none."""
+    rows = [row for row in voting(result.rows) if row.criterion == measured.criterion]
+    shares = averaged(rows)
+    if shares is None:
+        return None, "not measured: no valid sample with probabilities"
+    decided = verdict_text(measured.verdict)
+    label = "PASS" if "PASS" in shares else decided if decided in shares else max(shares, key=shares.__getitem__)
+    answered = counted(sum(row.answered for row in rows), "sample")
+    return shares[label], f"mean probability of {safe_text(label)} over {answered}, as the model gave it"
 
 
 def _flip(perturbations: Sequence[PerturbationSummary], *, curtailed: bool) -> tuple[float | None, str]:

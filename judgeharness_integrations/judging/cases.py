@@ -26,6 +26,7 @@ __all__ = [
     "Criterion",
     "PairwiseCase",
     "Presentation",
+    "QuestionForm",
     "case_from_mapping",
     "case_id_of",
     "gold_of_cell",
@@ -70,14 +71,33 @@ class Criterion:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuestionForm:
+    """How a judge that asks typed questions should ask them otherwise.
+
+    `turned` says by which rotation the options stand in another order, `renamed` that they carry other names,
+    `negated` that the opposite is asked, `two_way` that yes or no is a choice of two, `alone` that every question is
+    a request of its own. `sentence` stands in the state beside the case.
+    """
+
+    turned: int | None = None
+    renamed: bool = False
+    negated: bool = False
+    two_way: bool = False
+    alone: bool = False
+    sentence: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Presentation:
     """How a judge that builds its own prompt should show a case.
 
-    `slot_names` are the labels the two answers carry, `instructions` replaces the judge's own.
+    `slot_names` are the labels the two answers carry, `instructions` replaces the judge's own, `form` is that of typed
+    questions.
     """
 
     slot_names: tuple[str, str] | None = None
     instructions: str | None = None
+    form: QuestionForm | None = field(default=None, metadata={"left out": None})  # of digests, where it says nothing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -161,8 +161,9 @@ class Judge(Protocol):
 
     `identity` None makes calibrations unverifiable; `criteria` None means they are learned from the answers.
     Optional attributes: `supports`, names of perturbations that change the judge's own prompt
-    (`slot_names`, `prompt_variant`); `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as the
-    judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
+    (`slot_names`, `prompt_variant`) or its typed questions; `unchanged(needs, case)`, why one of those would leave a
+    question of the case as it is, or None; `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as
+    the judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
     `takes_values`, that it reads the values of a `StructuredCase` rather than texts, and `takes_attachments`, those in
     its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
     attributes of rows of earlier answers before it is asked, and `lesson`, what a copy of the judge has to learn to go
@@ -372,8 +373,8 @@ def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> Non
 
 
 def _is_of_a_framework(judge: object) -> bool:
-    """Whether it is called as LangChain's evaluators are, or as openevals' and LangSmith's: by `outputs`."""
-    if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
+    """Whether it is called as LangChain's evaluators or models are, or as openevals' and LangSmith's: by `outputs`."""
+    if any(hasattr(judge, name) for name in ("evaluate_strings", "evaluate_string_pairs", "ainvoke")):
         return True
     try:
         return callable(judge) and "outputs" in inspect.signature(judge).parameters

@@ -34,6 +34,7 @@ __all__ = [
     "material_of",
     "said_after",
     "shown",
+    "titled",
     "unmarked",
     "verdict_line",
 ]
@@ -128,12 +129,17 @@ def unmarked(text: str, code: str) -> str:
 
 def shown(case: AnswerCase, slots: tuple[str, str], *, told: Iterable[str] = ()) -> Shown:
     """Return what a model is told about the marks, the announced code with the case's texts between marks, the code."""
-    titled = [("Task", case.input), ("Context", case.context), ("Reference answer", case.reference)]
+    return material_of(titled(case, slots), told=told)
+
+
+def titled(case: AnswerCase, slots: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return (title, text) of everything a judge is shown of a case; `slots` name the two answers of a pair."""
+    found = [("Task", case.input), ("Context", case.context), ("Reference answer", case.reference)]
     if isinstance(case, PairwiseCase):
-        titled += [(f"Answer of {slots[0]}", case.output), (f"Answer of {slots[1]}", case.output_b)]
+        found += [(f"Answer of {slots[0]}", case.output), (f"Answer of {slots[1]}", case.output_b)]
     else:
-        titled.append(("Answer", case.output))
-    return material_of([(title, text) for title, text in titled if text is not None], told=told)
+        found.append(("Answer", case.output))
+    return [(title, text) for title, text in found if text is not None]
 
 
 def material_of(sections: Sequence[tuple[str, str]], *, told: Iterable[str] = ()) -> Shown:

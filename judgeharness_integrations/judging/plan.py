@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_k
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Perturbation, perturbation, retest
+from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import RETEST, is_probe
 
@@ -110,10 +111,14 @@ def _digest(rewording: tuple[int, str, str]) -> bytes:
 
 
 def _misfit(perturbation: Perturbation, case: Case, judge: Judge) -> str | None:
-    missing = perturbation.needs - frozenset(getattr(judge, "supports", ()))
+    missing = sorted(perturbation.needs - frozenset(getattr(judge, "supports", ())))
     if missing:
-        return f"judge {judge.name!r} does not build its own prompt, which {', '.join(sorted(missing))} changes"
-    return perturbation.fits(case)
+        lacks = "asks no typed questions" if missing[0] in QUESTION_FORMS else "does not build its own prompt"
+        return f"judge {judge.name!r} {lacks}, which {', '.join(missing)} changes"
+    if (reason := perturbation.fits(case)) is not None or not perturbation.needs:
+        return reason
+    unchanged = getattr(judge, "unchanged", None)
+    return None if unchanged is None else unchanged(perturbation.needs, case)
 
 
 def _shown_instructions(case: Case, judge: Judge) -> Case:

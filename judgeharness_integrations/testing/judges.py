@@ -70,23 +70,20 @@ class RecordedJudge:
         return Judgment(answers=tuple(_shown(row, probe) for row in self._rows[key]))
 
 
-_MIRROR: Mapping[Verdict, Verdict] = {"A": "B", "B": "A"}
+_SWAPPED: Mapping[Verdict, str] = {"A": "B", "B": "A"}
+_NEGATED: Mapping[Verdict, str] = {"PASS": "FAIL", "FAIL": "PASS"}
 
 
 def _shown(row: VerdictRow, probe: Probe) -> Answer:
     """Return a recorded answer in the frame the judge was shown: the log holds the canonical one."""
-    verdict = row.verdict
-    if verdict is not None and probe.perturbation.swaps:
-        verdict = _MIRROR.get(verdict, verdict)
-    shares = row.probabilities
-    if shares is not None and probe.perturbation.swaps:
-        shares = {str(_MIRROR.get(option, option)): share for option, share in shares.items()}
+    change, shares = probe.perturbation, row.probabilities
+    mirror = {**(_SWAPPED if change.swaps else {}), **(_NEGATED if change.negates else {})}
     return Answer(
         criterion=row.criterion,
-        verdict=verdict,
+        verdict=None if row.verdict is None else mirror.get(row.verdict, row.verdict),
         outcome=row.outcome,
         reasoning=row.reasoning,
-        probabilities=shares,
+        probabilities=None if shares is None else {mirror.get(name, name): share for name, share in shares.items()},
     )
 
 

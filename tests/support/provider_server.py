@@ -5,7 +5,7 @@
     assert server.billed[0].tokens.output == 1
 
 It serves OpenAI's chat completions and responses, Anthropic's messages and Gemini's generateContent, each from its own
-route in `ROUTES`; one script answers all four. What a provider changes next year is changed in its `Wire`.
+route in `ROUTES`, and OpenAI's decisions; one script answers all of them. What a provider changes next year is changed in its `Wire`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from aiohttp import web
 from support.openai_replies import Reply, Request
 from support.provider_wire import Answer, Billed, Tokens
 from support.wire_anthropic import Anthropic
+from support.wire_decisions import Decisions
 from support.wire_gemini import Gemini
 from support.wire_openai import OpenAIChat, OpenAIResponses
 
@@ -37,6 +38,7 @@ __all__ = ["PROVIDERS", "Answer", "ProviderServer", "Reply", "Request", "Script"
 MODELS = ("gpt-4o-test", "gpt-4o-mini-test")
 ROUTES: tuple[Wire, ...] = (OpenAIChat(), OpenAIResponses(), Anthropic(), Gemini())
 PROVIDERS = tuple(wire.provider for wire in ROUTES)
+DECISIONS = Decisions()  # which no chat model answers
 _SHUTDOWN_SECONDS = 0.05  # aiohttp reads 0 as "for ever"
 _LARGEST_BODY = 64 * 1024**2
 
@@ -137,7 +139,7 @@ class ProviderServer:
     async def _serve(self, started: Future[tuple[str, Callable[[], object]]]) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=_LARGEST_BODY)
-        for wire in ROUTES:
+        for wire in (*ROUTES, DECISIONS):
             app.router.add_post(wire.path, functools.partial(self._complete, wire))
         app.router.add_get("/v1/models", _list_models)
         if not self._keep_alive:

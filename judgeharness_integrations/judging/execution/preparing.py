@@ -222,8 +222,9 @@ def _plain(value: Any) -> Any:
 
     """
     kind: Any = type(value)
-    if (names := _compared(kind)) is not None:
-        return {"kind": kind.__name__, **{name: getattr(value, name) for name in names}}
+    if (compared := _compared(kind)) is not None:
+        shown = {name: getattr(value, name) for name in compared}
+        return {"kind": kind.__name__, **{name: part for name, part in shown.items() if part not in compared[name]}}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
     if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
@@ -239,9 +240,15 @@ def _plain(value: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _compared(kind: type) -> tuple[str, ...] | None:
-    """Return the fields a dataclass is compared by; None for any other class."""
-    return tuple(field.name for field in fields(kind) if field.compare) if is_dataclass(kind) else None
+def _compared(kind: type) -> dict[str, tuple[Any, ...]] | None:
+    """Return the fields a dataclass is compared by, each with the value that is left out; None for any other class.
+
+    A field that came later says so, and what was asked before it keeps its digest.
+    """
+    if not is_dataclass(kind):
+        return None
+    found = (field for field in fields(kind) if field.compare)
+    return {field.name: tuple(field.metadata.values()) if "left out" in field.metadata else () for field in found}
 
 
 _written = json.JSONEncoder(sort_keys=True, default=_plain).encode

@@ -14,6 +14,14 @@ from judgeharness_integrations.judging.perturbations.base import (
 )
 from judgeharness_integrations.judging.perturbations.formats import format_change
 from judgeharness_integrations.judging.perturbations.names import name_swap
+from judgeharness_integrations.judging.perturbations.questions import (
+    alone,
+    irrelevant_sentence,
+    negated,
+    option_names,
+    option_order,
+    two_way_choice,
+)
 from judgeharness_integrations.judging.perturbations.registry import (
     PERTURBATION_NAMES,
     paraphrase,
@@ -28,10 +36,15 @@ __all__ = [
     "Context",
     "Perturbation",
     "Rewriter",
+    "alone",
     "compose",
     "format_change",
+    "irrelevant_sentence",
     "name_swap",
+    "negated",
     "none",
+    "option_names",
+    "option_order",
     "paraphrase",
     "perturbation",
     "position_swap",
@@ -39,6 +52,7 @@ __all__ = [
     "prompt_variants",
     "retest",
     "slot_names",
+    "two_way_choice",
     "typography",
     "whitespace",
 ]

@@ -61,7 +61,8 @@ class Perturbation:
         restore: (verdict, criterion) -> the verdict in the original frame; probabilities go where their options go.
         fits: case -> None, or why the perturbation cannot be applied to it.
         swaps: the two texts stand in the other order afterwards.
-        needs: what the judge must support (`slot_names`, `prompt_variant`).
+        negates: the opposite is asked: PASS and FAIL change places.
+        needs: what the judge must support (`slot_names`, `prompt_variant`, a form of its questions).
         rewriter, texts: a rewriter that is called, and case -> the texts it is called with (for the cost).
 
     """
@@ -76,6 +77,7 @@ class Perturbation:
     rewriter: Rewriter | None = None
     texts: Callable[[Case], tuple[str, ...]] = _nothing
     parts: tuple[Perturbation, ...] = field(default=(), repr=False)
+    negates: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a perturbation the log could not name."""
@@ -137,6 +139,7 @@ def compose(*parts: Perturbation) -> Perturbation:
         contextual=True,
         needs=frozenset().union(*(part.needs for part in parts)),
         parts=parts,
+        negates=sum(part.negates for part in parts) % 2 == 1,
     )
 
 

@@ -22,6 +22,7 @@ from judgeharness_integrations.judging.perturbations.base import (
 )
 from judgeharness_integrations.judging.perturbations.formats import format_change
 from judgeharness_integrations.judging.perturbations.names import name_swap
+from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
 from judgeharness_integrations.judging.perturbations.typography import typography, whitespace
 from judgeharness_integrations.verdictlog.row import PROBE
 
@@ -132,6 +133,7 @@ async def _reworded(rewriter: Rewriter, text: str, context: Context) -> str:
 
 
 _PLAIN: dict[str, Callable[[], Perturbation]] = {
+    **QUESTION_FORMS,
     "format_change": format_change,
     "name_swap": name_swap,
     "none": none,

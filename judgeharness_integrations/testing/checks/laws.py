@@ -16,30 +16,36 @@ from judgeharness_integrations.analysis.aggregation import rule as named_rule
 from judgeharness_integrations.judging.cases import Case, case_id_of, output_texts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.testing.checks.results import expect, in_new_loop
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    RETEST,
+    Outcome,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+)
 
 _SEED = 7
 _PAIR = 2
-_KEPT = ("PASS", "FAIL", "TIE", 7, 2.5, frozenset({"toxic", "spam"}))
+_KEPT = ("TIE", 7, 2.5, frozenset({"toxic", "spam"}))
 _WORD = re.compile(r"\w+")
 
 
 def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, criterion: str = "verdict") -> None:
     """Check that a perturbation changes what is shown and nothing else, and that its inverse undoes it.
 
-    On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
-    for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
-    answer gets the same verdict back as without the perturbation. Labels, scores, sets and ties have no order and come
-    back as they are.
+        On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
+        for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
+    XX
+        Args:
+            perturbation: what is checked.
+            cases: some that it fits, and some that it does not.
+            criterion: which question `restore` is asked about.
 
-    Args:
-        perturbation: what is checked.
-        cases: some that it fits, and some that it does not.
-        criterion: which question `restore` is asked about.
-
-    Raises:
-        AssertionError: with one sentence on what it does not keep.
-        UsageError: there is no case.
+        Raises:
+            AssertionError: with one sentence on what it does not keep.
+            UsageError: there is no case.
 
     """
     listed = list(cases)
@@ -55,7 +61,7 @@ def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, cri
     _check_inverse(perturbation, criterion)
     changed = [_checked(perturbation, case, criterion) for case in fitting]
     kept = all(before == after for before, after in zip(fitting, changed, strict=True))
-    expect(not kept or name == "none", f"{name} leaves all of the {len(fitting)} cases it fits as they are")
+    expect(not kept or name in ("none", RETEST), f"{name} leaves all of the {len(fitting)} cases it fits as they are")
 
 
 def _check_inverse(perturbation: Perturbation, criterion: str) -> None:
@@ -63,10 +69,13 @@ def _check_inverse(perturbation: Perturbation, criterion: str) -> None:
     for verdict in _KEPT:
         back = restore(verdict, criterion)
         expect(back == verdict, f"{name}: restore() makes {back!r} of {verdict!r}, which has no order")
-    swapped = {label: restore(label, criterion) for label in ("A", "B")}
-    wanted = {"A": "B", "B": "A"} if perturbation.swaps else {"A": "A", "B": "B"}
-    which = "exchanges the two texts" if perturbation.swaps else "keeps the order of texts (swaps=False)"
-    expect(swapped == wanted, f"{name} {which}, and restore() maps A, B to {swapped['A']!r}, {swapped['B']!r}")
+    order = "exchanges the two texts" if perturbation.swaps else "keeps the order of texts (swaps=False)"
+    asked = "asks the opposite" if perturbation.negates else "asks the same question (negates=False)"
+    pairs = (("A", "B", perturbation.swaps, order), ("PASS", "FAIL", perturbation.negates, asked))
+    for one, other, changes, which in pairs:
+        found = (restore(one, criterion), restore(other, criterion))
+        wanted = (other, one) if changes else (one, other)
+        expect(found == wanted, f"{name} {which}, and restore() maps {one}, {other} to {found[0]!r}, {found[1]!r}")
 
 
 def _checked(perturbation: Perturbation, case: Case, criterion: str) -> Case:
@@ -224,6 +233,13 @@ def _said(decision: Decision) -> str:
     return verdict_text(decision.verdict)
 
 
+def _certain(verdict: Verdict | None) -> dict[str, float] | None:
+    """Return probabilities that leave no doubt of a verdict, for rules that read them."""
+    if verdict is None or isinstance(verdict, frozenset):
+        return None
+    return {verdict_text(verdict): 1.0, verdict_text(0 if is_number(verdict) else "another"): 0.0}
+
+
 def _rows(samples: Iterable[Verdict], *, failures: int = 0) -> list[VerdictRow]:
     """Return rows of one case, in both orders alike; of an uneven number the first order has one more."""
     listed: list[tuple[Verdict | None, Outcome]] = [(verdict, "ok") for verdict in samples]
@@ -237,6 +253,7 @@ def _rows(samples: Iterable[Verdict], *, failures: int = 0) -> list[VerdictRow]:
             perturbation="position_swap" if place % 2 else "none",
             swapped=bool(place % 2),
             repetition=place // 2,
+            probabilities=_certain(verdict),
         )
         for place, (verdict, outcome) in enumerate(listed)
     ]
