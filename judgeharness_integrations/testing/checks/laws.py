@@ -43,7 +43,7 @@ def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, cri
             cases: some that it fits, and some that it does not.
             criterion: which question `restore` is asked about.
 
-        Raises:
+    Raises:
             AssertionError: with one sentence on what it does not keep.
             UsageError: there is no case.
 
