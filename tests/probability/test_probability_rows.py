@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from judgeharness_integrations import VerdictRow
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.probability.rows import labelled_rows, rows_band, rows_changes
+from judgeharness_integrations.analysis.probability.rows import LabelledRows, labelled_rows, rows_band, rows_changes
 
 
 def row(case_id: str, p: float | None, **more: object) -> VerdictRow:
@@ -18,6 +19,18 @@ def row(case_id: str, p: float | None, **more: object) -> VerdictRow:
     answer = {"PASS": p, "FAIL": 1 - p}
     verdict = None if p == 0.5 else max(answer, key=answer.__getitem__)
     return VerdictRow(case_id=case_id, verdict=verdict, probabilities=answer, **more)  # type: ignore[arg-type]
+
+
+def read(rows: list[VerdictRow], **more: Any) -> LabelledRows:
+    found = labelled_rows(rows, **more)
+    assert found is not None
+    return found
+
+
+def test_perturbations_that_do_not_vote_are_left_out() -> None:
+    rows = [row("a", 0.8, gold="PASS"), row("a", 0.2, gold="PASS", perturbation="negated")]
+    assert read(rows, votes={"none"}).forecasts.probabilities[0, 0] == pytest.approx(0.8)
+    assert read(rows).forecasts.probabilities[0, 0] == pytest.approx(0.5)
 
 
 def test_cases_are_read_with_the_mean_of_their_orders_and_their_labels() -> None:
@@ -30,7 +43,8 @@ def test_cases_are_read_with_the_mean_of_their_orders_and_their_labels() -> None
         row("d", None, gold="yes"),
     ]
     found = labelled_rows(rows)
-    assert found.case_ids == ("a", "b")
+    assert found is not None
+    assert found.places == (("", "a"), ("", "b"))
     assert (found.unlabelled, found.unanswered) == (1, 1)
     assert found.forecasts.options == ("PASS", "FAIL")
     assert found.forecasts.probabilities[:, 0].tolist() == pytest.approx([0.7, 0.5])
@@ -39,21 +53,21 @@ def test_cases_are_read_with_the_mean_of_their_orders_and_their_labels() -> None
 
 def test_labels_of_people_who_disagree_are_soft_and_go_before_gold() -> None:
     rows = [row("a", 0.8, gold="PASS"), row("b", 0.2)]
-    found = labelled_rows(rows, labels={"a": {"PASS": 0.45, "FAIL": 0.55}, "b": {"FAIL": 1.0}})
+    found = read(rows, labels={"a": {"PASS": 0.45, "FAIL": 0.55}, "b": {"FAIL": 1.0}})
     assert found.forecasts.labels[:, 0].tolist() == [0.45, 0.0]
 
 
 def test_cases_of_one_cluster_belong_together() -> None:
     rows = [row(name, 0.8, gold="PASS", attributes={"cluster": "x"}) for name in "abc"] + [row("d", 0.1, gold="FAIL")]
-    assert len(set(labelled_rows(rows).forecasts.clusters)) == 2
+    assert len(set(read(rows).forecasts.clusters)) == 2
 
 
 def test_levels_of_a_score_are_labelled_with_numbers() -> None:
-    levels = {"1": 0.2, "2": 0.3, "3": 0.5}
+    levels = {"0": 0.2, "2": 0.3, "3": 0.5}
     rows = [
-        VerdictRow(case_id=name, verdict=2.3, probabilities=levels, gold=gold) for name, gold in (("a", 3.0), ("b", 1))
+        VerdictRow(case_id=name, verdict=2.3, probabilities=levels, gold=gold) for name, gold in (("a", 3.0), ("b", 0))
     ]
-    assert labelled_rows(rows).forecasts.labels.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert read(rows).forecasts.labels.tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("gold", ["good", "B"])
@@ -63,9 +77,8 @@ def test_a_label_that_is_no_option_is_named(gold: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [row("a", 0.8)], [VerdictRow(case_id="a", verdict="PASS", gold="PASS")]])
-def test_nothing_to_compare_is_an_error(rows: list[VerdictRow]) -> None:
-    with pytest.raises(UsageError, match="no case has probabilities and a label"):
-        labelled_rows(rows)
+def test_nothing_to_compare_is_none(rows: list[VerdictRow]) -> None:
+    assert labelled_rows(rows) is None
 
 
 def test_two_gold_labels_of_a_case_are_an_error() -> None:

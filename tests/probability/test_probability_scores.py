@@ -14,7 +14,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis import probability
 from judgeharness_integrations.analysis.probability.discrimination import auc, auc_change, murphy, resolution_change
 from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance, floored
-from judgeharness_integrations.analysis.probability.forecasts import Forecasts, forecasts
+from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
 from judgeharness_integrations.analysis.probability.scores import brier_scores, brier_skill, log_scores, log_skill
 from judgeharness_integrations.analysis.statistics.clusters import clustered_error
 
@@ -193,7 +193,7 @@ def test_a_map_that_says_the_same_of_all_loses_order_and_resolution() -> None:
 
 def test_the_event_of_more_options_is_the_most_probable_one_and_ties_share_it() -> None:
     answers = [{"A": 0.5, "B": 0.3, "TIE": 0.2}, {"A": 0.4, "B": 0.4, "TIE": 0.2}]
-    found = forecasts(answers, ["A", {"A": 0.5, "TIE": 0.5}])
+    found = labelled_answers(answers, ["A", {"A": 0.5, "TIE": 0.5}])
     p, y = found.event
     assert (p.tolist(), y.tolist()) == ([0.5, 0.4], [1.0, 0.25])
     assert not found.hard
@@ -222,10 +222,10 @@ def test_what_is_no_distribution_is_refused(
 
 def test_answers_labels_and_clusters_are_as_many() -> None:
     with pytest.raises(UsageError, match="there are 1 answers, 2 labels and 1 clusters"):
-        forecasts([{"A": 1, "B": 0}], ["A", "B"])
+        labelled_answers([{"A": 1, "B": 0}], ["A", "B"])
     with pytest.raises(UsageError, match="there are 0 answers"):
-        forecasts([], [])
-    found = forecasts([{"A": 1, "B": 0}], ["B"], options=("B", "A"), clusters=["x"])
+        labelled_answers([], [])
+    found = labelled_answers([{"A": 1, "B": 0}], ["B"], options=("B", "A"), clusters=["x"])
     assert found.options == ("B", "A")
     assert found.labels.tolist() == [[1.0, 0.0]]
     assert found.clusters == ("x",)

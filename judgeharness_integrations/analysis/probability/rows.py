@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.cases import gold_of
@@ -12,12 +12,12 @@ from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clu
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
 from judgeharness_integrations.analysis.aggregation.probabilities import averaged
 from judgeharness_integrations.analysis.calibration.items import read_golds, read_score
-from judgeharness_integrations.analysis.probability.forecasts import Forecasts, forecasts
+from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
 from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand, answer_change, retest_band
 from judgeharness_integrations.verdictlog.row import RETEST, Verdict, VerdictRow, is_probe, verdict_text, voting
 
 _NONE: Final = "none"
-_NOTHING: Final = "no case has probabilities and a label: label cases that a decision model was asked about."
+_Place: TypeAlias = tuple[str, str]  # run and case
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,54 +25,71 @@ class LabelledRows:
     """The cases of one judge and criterion with probabilities and a label, and how many lack the one or the other."""
 
     forecasts: Forecasts
-    case_ids: tuple[str, ...]
+    places: tuple[_Place, ...]
     unlabelled: int
     unanswered: int
 
 
-def labelled_rows(
-    rows: Sequence[VerdictRow], *, labels: Mapping[str, Mapping[str, float]] | None = None, clusters: str = CLUSTER
-) -> LabelledRows:
-    """Return the labelled cases of one judge and criterion, each with the mean of its probabilities.
+def mean_answers(
+    rows: Sequence[VerdictRow], *, votes: Collection[str] | None = None
+) -> dict[_Place, dict[str, float] | None]:
+    """Return (run, case) -> the mean of its probabilities over orders and wordings; see `averaged`.
 
-    The mean is over orders and wordings, as `averaged` makes it; probes and the retest do not vote.
+    Args:
+        rows: of one judge and criterion; those of probes and of the retest do not vote.
+        votes: the perturbations that do; all others when None.
+
+    """
+    cases = by_case(voting(rows))
+    return {
+        place: averaged(row for row in group if votes is None or row.perturbation in votes)
+        for place, group in cases.items()
+    }
+
+
+def labelled_rows(
+    rows: Sequence[VerdictRow],
+    *,
+    votes: Collection[str] | None = None,
+    labels: Mapping[str, Mapping[str, float]] | None = None,
+    clusters: str = CLUSTER,
+) -> LabelledRows | None:
+    """Return the labelled cases of one judge and criterion, each with the mean of its probabilities; None without any.
 
     Args:
         rows: of one judge and criterion.
+        votes: see `mean_answers`.
         labels: case -> option -> share of the people who chose it; gold labels of the rows for other cases.
         clusters: the column that says which cases belong together.
 
     Raises:
-        UsageError: no case has both, a label is none of the options, or a case has two gold labels.
+        UsageError: a label is none of the options, or a case has two gold labels.
 
     """
-    rows, soft = voting(rows), labels or {}
-    cases = by_case(rows)
-    answers = {key: averaged(group) for key, group in cases.items()}
+    soft, answers = labels or {}, mean_answers(rows, votes=votes)
     options = tuple(dict.fromkeys(name for answer in answers.values() for name in answer or ()))
-    if not options:
-        raise UsageError(_NOTHING)
-    golds = {key: gold for key, group in cases.items() if (gold := gold_of(group)) is not None}
-    read = _options_of(golds.values(), options)
-    given = {key: soft.get(key[1]) or (read[golds[key]] if key in golds else None) for key in cases}
-    taken = [(key, answer, label) for key in cases if (answer := answers[key]) and (label := given[key]) is not None]
+    golds = {place: gold_of(group) for place, group in by_case(rows).items() if place[1] not in soft}
+    read = _options_of({gold for gold in golds.values() if gold is not None}, options) if options else {}
+    said = {place: read.get(gold) for place, gold in golds.items() if gold is not None}
+    given = {place: soft.get(place[1]) or said.get(place) for place in answers}
+    taken = {place: (answer, label) for place, answer in answers.items() if answer and (label := given[place])}
     if not taken:
-        raise UsageError(_NOTHING)
+        return None
     belongs = Clusters.of_rows(rows, clusters)
     return LabelledRows(
-        forecasts=forecasts(
-            [answer for _, answer, _ in taken],
-            [label for *_, label in taken],
+        forecasts=labelled_answers(
+            [answer for answer, _ in taken.values()],
+            [label for _, label in taken.values()],
             options=options,
-            clusters=[belongs.of(case_id) for (_, case_id), *_ in taken],
+            clusters=[belongs.of(case_id) for _, case_id in taken],
         ),
-        case_ids=tuple(case_id for (_, case_id), *_ in taken),
+        places=tuple(taken),
         unlabelled=sum(label is None for label in given.values()),
         unanswered=sum(not answer for answer in answers.values()),
     )
 
 
-def _options_of(golds: Collection[Verdict], options: Sequence[str]) -> dict[Verdict, str]:
+def _options_of(golds: Iterable[Verdict], options: Sequence[str]) -> dict[Verdict, str]:
     """Return which option each gold label is: `yes` is PASS, 3 the level "3".
 
     Raises:
