@@ -308,11 +308,9 @@ class Anchor:
     def held(self, judge: Judge, design: Design, judge_model: str | None) -> HeldCertificate | None:
         """Return the certificate and whether it holds for a judge under a design; None without one."""
         given = self.certificate
-        return None if given is None else (given, self._state(given, judge, design, judge_model))
+        return None if given is None else (given, self.state(given, judge, design, judge_model))
 
-    def _state(
-        self, given: SavedMeasurement, judge: Judge, design: Design, judge_model: str | None
-    ) -> CalibrationState:
+    def state(self, given: SavedMeasurement, judge: Judge, design: Design, judge_model: str | None) -> CalibrationState:
         """Return whether what was given holds for a judge under a design."""
         return given.state(
             fingerprint_parts(judge, design, judge_model),
@@ -347,7 +345,7 @@ class Anchor:
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a run's results and whether it holds."""
         if self.given is not None:
-            return self.given, self._state(self.given, run.judge, run.design, run.judge_model)
+            return self.given, self.state(self.given, run.judge, run.design, run.judge_model)
         if self.labels is None:
             return None, None
         labels = self.labels

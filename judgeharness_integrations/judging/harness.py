@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from tenacity import AsyncRetrying
 
+    from judgeharness_integrations.analysis.probability.passport import Passport
     from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.execution.answering import Keep
@@ -110,6 +111,14 @@ def preset(name: str, shape: str) -> dict[str, Any]:
     return arguments | ({"on_unfit": "skip"} if name == "thorough" else {})
 
 
+def _passport(given: Passport | str | PathLike[str] | None) -> Passport | None:
+    if given is None:
+        return None
+    from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+
+    return loaded(Passport, given)
+
+
 _now = partial(datetime.now, UTC)
 
 
@@ -123,6 +132,7 @@ class JudgeHarness:
         calibration_set: labelled cases; the harness is calibrated on them once, after the first case.
         calibration: a saved calibration instead, or its path; it expires with the configuration and after `max_age`.
         certificate: a saved certificate, or its path: decisions that it does not certify become abstentions.
+        passport: that of a judge that answers with probabilities, or its path: it decides, instead of the rule.
         min_valid: valid samples a verdict needs; at least half of the planned ones when None.
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
@@ -162,6 +172,7 @@ class JudgeHarness:
         calibration_set: CalibrationSet | None = None,
         calibration: CalibrationReport | str | PathLike[str] | None = None,
         certificate: Certificate | str | PathLike[str] | None = None,
+        passport: Passport | str | PathLike[str] | None = None,
         min_valid: int | None = None,
         seed: int = 0,
         max_concurrency: int = 16,
@@ -197,6 +208,8 @@ class JudgeHarness:
         check_policy(retrying, executor)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         check_calibration(known := loaded(CalibrationReport, calibration), calibration_set)
+        self.passport = _passport(passport)
+        aggregation_rule = aggregation_rule if self.passport is None else self.passport.rule()
         self.design = designed(chosen, aggregation_rule, instructions, **measuring, curtail=curtail)
         check_certificate(promised := loaded(Certificate, certificate), self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
@@ -275,7 +288,15 @@ class JudgeHarness:
         """Return the harness that calibrates on a label set, instead of its own."""
         return self._with(_anchor=replace(self._anchor, labels=labels))
 
-    def design_for(self, judge: JudgeLike) -> Design:
+    @classmethod
+    def under(cls, passport: Passport | str | PathLike[str], **options: Any) -> Self:
+        """Ask as a passport was taken, and decide as it says; options are those of the constructor."""
+        known = _passport(passport)
+        design = {} if known is None else known.known_design
+        asked = {"perturbations": design.get("perturbations", ["none"]), "repetitions": design.get("repetitions", 1)}
+        return cls(**({**asked, "aggregation_rule": "majority", "passport": known} | options))
+
+    def design_for(self, judge: JudgeLike, judge_model: str | None = None) -> Design:
         """Return what is asked of a judge: the design, or what of it tells something about such a judge.
 
         One unperturbed call where that says all there is to know; a call a perturbation, and some cases once more,
@@ -285,9 +306,11 @@ class JudgeHarness:
         if getattr(judge, "asked_once", None) is not None:
             return self.design.asking_once()
         share = getattr(judge, "retested", None)
-        if share is None or not isinstance(self.design.repetitions, PresetCount):
-            return self.design
-        return self.design.retesting(share)
+        preset_count = isinstance(self.design.repetitions, PresetCount)
+        design = self.design if share is None or not preset_count else self.design.retesting(share)
+        if self.passport is None:
+            return design
+        return replace(design, rule=self.passport.rule(self._anchor.state(self.passport, judge, design, judge_model)))
 
     def limited(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Self:
         """Return the harness with limits of the judge's model, the lower one where it has one; itself without any.
@@ -423,7 +446,7 @@ class JudgeHarness:
         redact = current_redactor(judge, self.perturbations)  # whose rewriters ask models of their own
         return Run(
             judge=judge,
-            design=self.design_for(judge),
+            design=self.design_for(judge, judge_model),
             executor=self.executor,
             policy=self.policy,
             budget=self.budget or Budget(max_calls=self.max_calls),

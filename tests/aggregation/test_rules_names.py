@@ -50,9 +50,10 @@ def test_every_known_rule_stands_under_its_name(name: str) -> None:
 
 def test_the_rules_of_the_pattern_are_known() -> None:
     table = "majority strict_majority supermajority abstain_on_disagreement swap_consensus net_preference"
-    assert set(RULE_NAMES) == {*table.split(), "median", "mean", "trimmed_mean", "mode"}
+    numbers = {"median", "mean", "trimmed_mean", "mode", "expected_score"}
+    assert set(RULE_NAMES) == {*table.split(), *numbers, "mean_probability"}
     assert {name for name in RULE_NAMES if rule(name).both_orders} == {"swap_consensus", "net_preference"}
-    assert {name for name in RULE_NAMES if rule(name).kind == "numbers"} == {"median", "mean", "trimmed_mean", "mode"}
+    assert {name for name in RULE_NAMES if rule(name).kind == "numbers"} == numbers
 
 
 def test_parameters_are_kept_as_written_and_compared_exactly() -> None:
@@ -115,7 +116,7 @@ def test_an_unknown_name_offers_the_nearest() -> None:
         rule("supermajority(treshold=2/3)")
     with pytest.raises(UnknownNameError, match="known: none"):
         rule("majority(share=1/2)")
-    with pytest.raises(UnknownNameError, match="known: abstain_on_disagreement, majority"):
+    with pytest.raises(UnknownNameError, match="known: abstain_on_disagreement, expected_score, majority"):
         rule("xyzzy")
 
 

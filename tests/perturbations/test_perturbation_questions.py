@@ -75,9 +75,9 @@ def test_a_sentence_beside_the_case_is_none_of_its_own(apply: Apply) -> None:
     drawn = {apply(perturbation("irrelevant_sentence"), CASE, seed).presentation.form.sentence for seed in range(40)}
     assert len(drawn) == 5
     told = AnswerCase(case_id="a", output="\n".join(sorted(drawn)[1:]))
-    assert {
-        apply(perturbation("irrelevant_sentence"), told, seed).presentation.form.sentence for seed in range(9)
-    } == {min(drawn)}
+    assert {apply(perturbation("irrelevant_sentence"), told, seed).presentation.form.sentence for seed in range(9)} == {
+        min(drawn)
+    }
     everything = AnswerCase(case_id="a", output="\n".join(sorted(drawn)))
     assert apply(perturbation("irrelevant_sentence"), everything).presentation.form.sentence in drawn
 

@@ -51,6 +51,7 @@ __all__ = [
     "Labels",
     "Wanted",
     "certify",
+    "shortfall",
     "step_tests",
 ]
 
@@ -403,7 +404,7 @@ def step_tests(
 def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, level: float) -> Refusal:
     labelled = [item for item in items if item.wrong is not None]
     if len({item.cluster for item in labelled}) < len(labelled):  # prices are of labels that are independent
-        return Refusal(reason=_why(steps, wanted, level), labels=None, votes=None)
+        return Refusal(reason=shortfall(steps, agreement=wanted.agreement, level=level), labels=None, votes=None)
     limits = {"agreement": wanted.agreement, "delta": level}
     hoped = (1 - wanted.agreement) / 2  # where no decision was wrong; half an error may be too much already
     curve: Curve = [
@@ -415,22 +416,23 @@ def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, leve
     votes = votes_needed(agreed_votes(item.case.rows for item in labelled), labels=len(labelled), **limits)
     asked = max(len(item.case.rows) for item in items)
     return Refusal(
-        reason=_why(steps, wanted, level),
+        reason=shortfall(steps, agreement=wanted.agreement, level=level),
         labels=labels_needed(curve, **limits),
         votes=votes if by_votes and votes is not None and votes > asked else None,
     )
 
 
-def _why(steps: Sequence[Step], wanted: Wanted, level: float) -> str:
+def shortfall(steps: Sequence[Step], *, agreement: float, level: float) -> str:
+    """Return why none of the thresholds tested is certified at a level."""
     tested = next((step for step in steps if step.p is not None), None)
     if tested is None:
-        fewest = fewest_accepted(agreement=wanted.agreement, delta=level)
+        fewest = fewest_accepted(agreement=agreement, delta=level)
         most = max((step.clusters for step in steps), default=0)
         shared = any(step.clusters < step.labelled for step in steps)
         ending = "" if most == 1 else "s"
         what = f"cluster{ending} of labelled decisions" if shared else f"labelled decision{ending}"
-        return f"{most} {what}, at least {fewest} are needed to certify {wanted.agreement:g} at all"
+        return f"{most} {what}, at least {fewest} are needed to certify {agreement:g} at all"
     return (
         f"of the {tested.labelled} surest labelled decisions that were tested first {tested.wrong} disagree: that they "
-        f"agree {wanted.agreement:g} of the time is not shown (p {tested.p:.2g}, needed {level:.3g})"
+        f"agree {agreement:g} of the time is not shown (p {tested.p:.2g}, needed {level:.3g})"
     )

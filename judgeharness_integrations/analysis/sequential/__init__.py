@@ -7,6 +7,7 @@ from judgeharness_integrations.analysis.sequential.processes import (
     log_e_rate,
     log_e_shift,
     log_e_signs,
+    move_evidence,
     wrong_evidence,
 )
 
@@ -17,6 +18,7 @@ __all__ = [
     "log_e_shift",
     "log_e_signs",
     "mean_interval",
+    "move_evidence",
     "rate_interval",
     "wrong_evidence",
 ]

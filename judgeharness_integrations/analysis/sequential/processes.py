@@ -206,6 +206,8 @@ def log_e_shift(changes: ArrayLike, most: float) -> Floats:
 
 TILTS: Final[tuple[float, ...]] = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)
 _LARGEST: Final = 700.0  # of logarithms
+_USUAL: Final = 0.75  # of its days, beyond which an answer is strange
+_DIGITS: Final = 9  # of a probability, below which a difference is one of floating point
 
 
 def drift_evidence(values: ArrayLike) -> Floats:
@@ -252,12 +254,48 @@ def wrong_evidence(wrong: ArrayLike) -> Floats:
     return _bet(found[..., 1:, :], (np.cumsum(found, axis=-2) / days)[..., 1:, :])
 
 
-def _today(values: Floats) -> tuple[Floats, Floats]:
-    """Return whether each case is worse today than on its median day, and on what share of its days it was."""
+def move_evidence(answers: ArrayLike) -> Floats:
+    """Return the evidence that answers left the band in which they vary, after every day but the first.
+
+    A case is strange on a day on which its answer lies further from the median of all its days so far than on three
+    quarters of them, whichever way it went. Where nothing has changed, the days of a case are exchangeable, whatever
+    the noise, and each is one of the strange ones with the same chance: bets and promise are those of `wrong_evidence`.
+    Without ties the strange days of a case are independent (Vovk 2002, On-line confidence machines are well-calibrated,
+    FOCS), and the evidence is a martingale: it reaches 20 in 5 % of judges at most, however long they are watched.
+    With ties, of rounded answers and of repeats to the digit, that is simulated. A judge that repeats itself to the
+    digit bets nothing; its third day is the first that tells a change from noise.
+
+    Args:
+        answers: of shape (days, cases, options), all repeats of the first day being days of their own; not a number
+            where a case was not asked.
+
+    """
+    found = np.asarray(answers, dtype=np.float64)
+    strange, shares = np.zeros(found.shape[:2]), np.zeros(found.shape[:2])
+    for day in range(2, len(found)):
+        so_far = found[: day + 1]
+        apart = np.abs(so_far - _middle(so_far)).sum(axis=-1)
+        strange[day], shares[day] = _today(np.round(apart, _DIGITS), part=_USUAL)
+    return _bet(strange[1:], shares[1:])
+
+
+def _middle(values: Floats) -> Floats:
+    """Return the median over the days, 0 of cases that were never asked."""
+    asked = ~np.isnan(values)
+    count = asked.sum(axis=0)
+    ordered = np.sort(np.where(asked, values, np.inf), axis=0)
+    ends = [np.take_along_axis(ordered, np.maximum(place, 0)[None], axis=0) for place in ((count - 1) // 2, count // 2)]
+    middle: Floats = np.where(count > 0, (ends[0] + ends[1])[0] / 2, 0.0)
+    return middle
+
+
+def _today(values: Floats, *, part: float = 0.5) -> tuple[Floats, Floats]:
+    """Return whether each case is worse today than on a part of its days, and on what share of its days it was."""
     asked = ~np.isnan(values)
     days = asked.sum(axis=0)
     ordered = np.sort(np.where(asked, values, np.inf), axis=0)
-    middle = np.take_along_axis(ordered, np.maximum(days - 1, 0)[None, :] // 2, axis=0)
+    place = np.maximum(np.ceil(part * days - _ROUNDING).astype(np.intp) - 1, 0)
+    middle = np.take_along_axis(ordered, place[None, :], axis=0)
     with np.errstate(invalid="ignore"):
         above, from_ = asked & (values > middle), asked & (values >= middle)
     worse = np.where(above.any(axis=0), above, from_)

@@ -16,7 +16,15 @@ from judgeharness_integrations.analysis.aggregation import rule as named_rule
 from judgeharness_integrations.judging.cases import Case, case_id_of, output_texts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.testing.checks.results import expect, in_new_loop
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    RETEST,
+    Outcome,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+)
 
 _SEED = 7
 _PAIR = 2
@@ -55,7 +63,7 @@ def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, cri
     _check_inverse(perturbation, criterion)
     changed = [_checked(perturbation, case, criterion) for case in fitting]
     kept = all(before == after for before, after in zip(fitting, changed, strict=True))
-    expect(not kept or name == "none", f"{name} leaves all of the {len(fitting)} cases it fits as they are")
+    expect(not kept or name in ("none", RETEST), f"{name} leaves all of the {len(fitting)} cases it fits as they are")
 
 
 def _check_inverse(perturbation: Perturbation, criterion: str) -> None:
@@ -227,6 +235,13 @@ def _said(decision: Decision) -> str:
     return verdict_text(decision.verdict)
 
 
+def _certain(verdict: Verdict | None) -> dict[str, float] | None:
+    """Return probabilities that leave no doubt of a verdict, for rules that read them."""
+    if verdict is None or isinstance(verdict, frozenset):
+        return None
+    return {verdict_text(verdict): 1.0, verdict_text(0 if is_number(verdict) else "another"): 0.0}
+
+
 def _rows(samples: Iterable[Verdict], *, failures: int = 0) -> list[VerdictRow]:
     """Return rows of one case, in both orders alike; of an uneven number the first order has one more."""
     listed: list[tuple[Verdict | None, Outcome]] = [(verdict, "ok") for verdict in samples]
@@ -240,6 +255,7 @@ def _rows(samples: Iterable[Verdict], *, failures: int = 0) -> list[VerdictRow]:
             perturbation="position_swap" if place % 2 else "none",
             swapped=bool(place % 2),
             repetition=place // 2,
+            probabilities=_certain(verdict),
         )
         for place, (verdict, outcome) in enumerate(listed)
     ]

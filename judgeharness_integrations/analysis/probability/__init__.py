@@ -1,0 +1,95 @@
+"""Judges that answer with probabilities: scores, reliability, maps, and what can be told of them without labels."""
+
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.canary import CanaryReport, watch
+    from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance
+    from judgeharness_integrations.analysis.probability.fitting import Choice, CrossFit, choose, cross_fit, fit, mapped
+    from judgeharness_integrations.analysis.probability.forecasts import Forecasts, forecasts
+    from judgeharness_integrations.analysis.probability.forms import (
+        AnswerChange,
+        RetestBand,
+        answer_change,
+        retest_band,
+    )
+    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+    from judgeharness_integrations.analysis.probability.reliability import (
+        CalibrationError,
+        ReliabilityPoint,
+        calibration_error,
+        reliability_curve,
+    )
+    from judgeharness_integrations.analysis.probability.report import (
+        ProbabilityFigures,
+        ProbabilityReport,
+        assess,
+        figures,
+    )
+
+__all__ = [
+    "FLOOR",
+    "AnswerChange",
+    "CalibrationError",
+    "CanaryReport",
+    "Choice",
+    "CrossFit",
+    "Forecasts",
+    "ProbabilityFigures",
+    "ProbabilityMap",
+    "ProbabilityReport",
+    "ReliabilityPoint",
+    "RetestBand",
+    "answer_change",
+    "assess",
+    "calibration_error",
+    "checked",
+    "choose",
+    "cross_fit",
+    "distance",
+    "figures",
+    "fit",
+    "forecasts",
+    "mapped",
+    "reliability_curve",
+    "retest_band",
+    "watch",
+]
+
+_HOMES = {
+    "FLOOR": "distributions",
+    "AnswerChange": "forms",
+    "CalibrationError": "reliability",
+    "CanaryReport": "canary",
+    "Choice": "fitting",
+    "CrossFit": "fitting",
+    "Forecasts": "forecasts",
+    "ProbabilityFigures": "report",
+    "ProbabilityMap": "maps",
+    "ProbabilityReport": "report",
+    "ReliabilityPoint": "reliability",
+    "RetestBand": "forms",
+    "answer_change": "forms",
+    "assess": "report",
+    "calibration_error": "reliability",
+    "checked": "distributions",
+    "choose": "fitting",
+    "cross_fit": "fitting",
+    "distance": "distributions",
+    "figures": "report",
+    "fit": "fitting",
+    "forecasts": "forecasts",
+    "mapped": "fitting",
+    "reliability_curve": "reliability",
+    "retest_band": "forms",
+    "watch": "canary",
+}
+
+
+__getattr__ = lazy(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

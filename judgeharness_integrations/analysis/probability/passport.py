@@ -1,0 +1,263 @@
+"""A passport: what is known of a judge that answers with probabilities, and what may be done with its answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided, not_graded
+from judgeharness_integrations.analysis.aggregation.probabilities import averaged
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.saved import (
+    DEFAULT_MAX_AGE,
+    CalibrationState,
+    SavedMeasurement,
+)
+from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+from judgeharness_integrations.analysis.statistics.means import Estimate
+from judgeharness_integrations.verdictlog.plain import counted, fixed
+from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from judgeharness_integrations.analysis.probability.canary import Day
+    from judgeharness_integrations.verdictlog.shapes import Shape
+
+PASSPORT_SCHEMA: Final = "judgeharness.passport/1"
+ASK: Final = "ask"  # what to do with an answer that is not certified: ask somebody else
+_OF_A_RULE: Final = ("rule", "failure policy")  # of a fingerprint: a passport brings its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormChange:
+    """How far answers to one question move in another form that must not matter, over `n` cases.
+
+    `change` is the mean total variation distance to the plain form, `excess` that less the retest band, `bound` what
+    one of the two forms is off the truth by at least, on average; see `forms.AnswerChange`.
+    """
+
+    form: str
+    n: int
+    change: Estimate
+    excess: Estimate
+    bound: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """How far answers move when the very same is asked again, over `n` cases; `identical` is a share of cases."""
+
+    n: int
+    change: Estimate
+    identical: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trust:
+    """What `labelled` cases in `clusters` clusters say of the probabilities of one question.
+
+    Skills over the base rate and the calibration error are out of fold, after the map; `ece_raw` is before it. The
+    `map` was fitted on one half of the labels, and the `threshold` on the other: answers whose calibrated probability
+    reaches it agree with the labels at least `agreement` often with confidence 1 - `level`; `covered` of all cases do.
+    Without a threshold `refusal` says why, and `labels_needed` about how many labels would do, where that can be told.
+    """
+
+    labelled: int
+    clusters: int
+    agreement: float
+    level: float
+    brier_skill: Estimate | None = None
+    log_skill: Estimate | None = None
+    ece_raw: float | None = None
+    ece: float | None = None
+    map: ProbabilityMap | None = None
+    threshold: float | None = None
+    covered: float | None = None
+    refusal: str | None = None
+    labels_needed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionPassport:
+    """What is known of one question: its `options`, how far answers move, and how far labels carry.
+
+    `noise` is None where nothing was asked twice, `trust` where no case has a label.
+    """
+
+    criterion: str
+    options: tuple[str, ...]
+    cases: int
+    noise: Noise | None
+    forms: tuple[FormChange, ...]
+    trust: Trust | None
+
+    def calibrated(self, probabilities: Mapping[str, float]) -> dict[str, float]:
+        """Return option -> calibrated probability; as they are where no map was fitted.
+
+        Raises:
+            UsageError: they are of other options.
+
+        """
+        known = self.trust.map if self.trust is not None else None
+        return (known or ProbabilityMap(kind="none", options=self.options)).apply(probabilities)
+
+    def decide(self, probabilities: Mapping[str, float]) -> Decision:
+        """Return the decision on one averaged answer: the most probable option where that is certified."""
+        threshold = None if self.trust is None else self.trust.threshold
+        if threshold is None:
+            why = "no case has a label" if self.trust is None else self.trust.refusal
+            return abstained(f"the passport certifies no answer to {self.criterion}: {why}")
+        shares = self.calibrated(probabilities)
+        highest, label = max(shares.values()), most_probable(shares)
+        told = f"calibrated probability {fixed(highest)}"
+        if label is None or shares[label] < highest or highest < threshold:
+            return abstained(f"{told} is below {fixed(threshold)}, from which on answers are certified")
+        return decided(label, f"{told} of {label}, certified from {fixed(threshold)} on")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One round of the canary: when it was asked (ISO 8601), and state -> criterion -> option -> probability."""
+
+    at: str
+    answers: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canary:
+    """Frozen states that are asked again on a schedule: case id -> digest of what the case holds, and the rounds."""
+
+    states: Mapping[str, str]
+    rounds: tuple[Round, ...]
+
+    def days(self, criterion: str) -> tuple[Day, ...]:
+        """Return the rounds of one question, as `canary.watch` takes them."""
+        return tuple({case: found.get(criterion) for case, found in one.answers.items()} for one in self.rounds)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The questions the states were asked."""
+        return tuple(dict.fromkeys(name for one in self.rounds for found in one.answers.values() for name in found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passport(SavedMeasurement):
+    """What is known of a judge that answers with probabilities; see `QuestionPassport`, `Canary`.
+
+    It holds for the configuration it was taken with (model, questions, options, averaging) and expires with it, or
+    after `calibration.saved.DEFAULT_MAX_AGE`. What all measurements on labels have: see `SavedMeasurement`.
+    """
+
+    KIND: ClassVar[str] = "passport"
+    SCHEMA: ClassVar[str] = PASSPORT_SCHEMA
+
+    questions: tuple[QuestionPassport, ...]
+    canary: Canary | None = None
+
+    @property
+    def granted(self) -> bool:
+        """Whether answers to any question are certified."""
+        return any(one.trust is not None and one.trust.threshold is not None for one in self.questions)
+
+    def of(self, criterion: str | None = None) -> QuestionPassport:
+        """Return what is known of a question, of the only one where none is named.
+
+        Raises:
+            UnknownNameError: there is no such question.
+            UsageError: there are several, and none is named.
+
+        """
+        if criterion is None and len(self.questions) == 1:
+            return self.questions[0]
+        known = {one.criterion: one for one in self.questions}
+        if criterion is None:
+            raise UsageError(f"the passport holds {counted(len(known), 'question')}: name one of {', '.join(known)}.")
+        if criterion not in known:
+            raise UnknownNameError("question", criterion, known)
+        return known[criterion]
+
+    def act(self, probabilities: Mapping[str, float], criterion: str | None = None) -> str:
+        """Return the decision on an answer, averaged as the passport's own were, or `ask` where it is not certified.
+
+        Whether the passport still holds is for the caller to look at (`state`); a harness does.
+
+        Raises:
+            UnknownNameError, UsageError: no such question, or an answer of other options.
+
+        """
+        decision = self.of(criterion).decide(probabilities)
+        return str(decision.verdict) if decision.status == "decided" else ASK
+
+    def state(
+        self,
+        parts: Mapping[str, Any] | None,
+        *,
+        now: datetime,
+        max_age: timedelta = DEFAULT_MAX_AGE,
+        unidentified: str | None = None,
+    ) -> CalibrationState:
+        """Say whether the passport holds for a configuration, whatever its rule; see `SavedMeasurement.state`."""
+        own = None if self.parts is None else _without_rule(self.parts)
+        given = None if parts is None else _without_rule(parts)
+        return super(Passport, replace(self, parts=own)).state(
+            given, now=now, max_age=max_age, unidentified=unidentified
+        )
+
+    def rule(self, state: CalibrationState | None = None) -> Rule:
+        """Return the rule that decides as the passport says; it abstains from everything where that does not hold."""
+        broken = None if state is None or state.valid else str(state)
+        return Rule(f"passport({self.digest})", PassportRule(self, broken))
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hexadecimal digits of what decisions depend on: maps and thresholds."""
+        trusted = [(one.criterion, one.options, asdict(one.trust) if one.trust else None) for one in self.questions]
+        return hashlib.sha256(json.dumps(trusted, sort_keys=True).encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the passport as JSON keeps it."""
+        return {"schema": PASSPORT_SCHEMA, **asdict(self), "fingerprint": self.fingerprint}
+
+    @classmethod
+    def _shape(cls) -> type[Shape]:
+        from judgeharness_integrations.analysis.probability.passportshape import PassportShape  # noqa: PLC0415 - pydantic
+
+        return PassportShape
+
+    @classmethod
+    def _own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        from judgeharness_integrations.analysis.probability.passportshape import questions_and_canary  # noqa: PLC0415
+
+        questions, canary = questions_and_canary(data)
+        return {"questions": questions, "canary": canary}
+
+
+@dataclass(frozen=True)
+class PassportRule:
+    """Decides the rows of a case as a passport says; `broken` says why it does not hold."""
+
+    passport: Passport
+    broken: str | None = None
+
+    def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
+        """Average the answers over orders, map them and decide."""
+        criterion = rows[0].criterion
+        question = next((one for one in self.passport.questions if one.criterion == criterion), None)
+        if self.broken is not None:
+            return abstained(f"the passport on {self.passport.name} is {self.broken}")
+        if question is None:
+            return not_graded(f"the passport on {self.passport.name} holds no question {criterion!r:.60}")
+        shares = averaged(rows)
+        if shares is None:
+            return not_graded("a passport reads probabilities, which some answers do not hold")
+        return question.decide(shares)
+
+
+def _without_rule(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in parts.items() if name not in _OF_A_RULE}

@@ -1,0 +1,211 @@
+"""Asking a judge for its passport: every question in forms that must agree, once more, and about labelled cases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from judgeharness_integrations._errors import CaseError, JudgeDownError, UsageError
+from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
+from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
+from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, text_hash
+from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
+from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.judging.cases import Case
+
+FORMED: Final = 50  # cases whose question is asked in every form
+_now = partial(datetime.now, UTC)
+_RULE: Final = "mean_probability(0.8) | expected_score"
+
+
+class PassportOffice:
+    """Asks a judge what a passport needs to know.
+
+    Args:
+        judge: who answers, with probabilities.
+        cases: what it is asked about; those with gold are its labels. The first `formed` of them are asked in every
+            form and once more, the first `frozen` of those are the states of the canary.
+        forms: perturbations that must not matter, those of typed questions when None; what does not fit is left out.
+        name: of the label set, for people.
+        source: where the labels come from: `human`, `executable` or `model:<name>`.
+        bars: what is to be certified.
+        seed: of perturbations, folds and simulations.
+        clock: returns the current time with offset.
+        options: further arguments of `JudgeHarness` (`log`, `max_concurrency`, `budget` ...).
+
+    Raises:
+        CaseError: there are no cases.
+
+    """
+
+    def __init__(
+        self,
+        judge: JudgeLike,
+        cases: Sequence[Case],
+        *,
+        forms: Sequence[str] | None = None,
+        formed: int = FORMED,
+        frozen: int = CANARY_STATES,
+        name: str = "labels",
+        source: str = "human",
+        bars: Bars | None = None,
+        seed: int = 0,
+        clock: Callable[[], datetime] = _now,
+        **options: Any,
+    ) -> None:
+        """Prepare; nothing is asked yet."""
+        if not cases:
+            raise CaseError("a passport is taken on cases: give about 50, and 100 with labels.")
+        self.judge: Judge = as_judge(judge)
+        self.cases, self.name, self.source, self.bars, self.seed = list(cases), name, source, bars or Bars(), seed
+        self._formed, self._frozen = formed, frozen
+        pairwise = all(isinstance(case, PairwiseCase) for case in self.cases)
+        self.votes = VOTES if pairwise else VOTES[:1]
+        self._clock = clock
+        given = tuple(sorted(QUESTION_FORMS)) if forms is None else tuple(forms)
+        self.plain = self._harness(self.votes, options)
+        self.full = self._harness((*self.votes, RETEST, *(form for form in given if form not in self.votes)), options)
+
+    def _harness(self, perturbations: Sequence[str], options: Mapping[str, Any]) -> JudgeHarness:
+        fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip", "seed": self.seed}
+        return JudgeHarness(perturbations=perturbations, **(fixed | dict(options)))
+
+    @property
+    def parts(self) -> tuple[tuple[JudgeHarness, Sequence[Case]], ...]:
+        """Which cases are asked by which harness."""
+        formed, others = self.cases[: self._formed], self.cases[self._formed :]
+        return ((self.full, formed), (self.plain, others)) if others else ((self.full, formed),)
+
+    @property
+    def calls(self) -> int:
+        """Calls of the judge, without retries."""
+        return sum(harness.plan(self.judge, cases).calls for harness, cases in self.parts)
+
+    def take(self) -> Passport:
+        """Ask, and return the passport; see `atake`."""
+        return run_sync(self.atake())
+
+    async def atake(self) -> Passport:
+        """Ask, and return the passport.
+
+        Raises:
+            UsageError: the judge answers without probabilities.
+            JudgeDownError: it answers nothing.
+
+        """
+        rows: list[VerdictRow] = []
+        for harness, cases in self.parts:
+            rows += [row for result in await _results(harness, self.judge, cases) for row in rows_of(result)]
+        return self.measured(rows)
+
+    def measured(self, rows: Sequence[VerdictRow]) -> Passport:
+        """Return the passport that answers come to."""
+        design = self.plain.design
+        return Passport(
+            name=self.name,
+            judge=self.judge.name,
+            source=self.source,
+            consensus="single labels",
+            excluded_ties=0,
+            measured_at=self._clock().isoformat(timespec="seconds"),
+            parts=json.loads(json.dumps(fingerprint_parts(self.judge, design))),
+            design=json.loads(json.dumps(design.parts())),
+            questions=question_passports(rows, votes=self.votes, bars=self.bars, seed=self.seed),
+            canary=self._canary(rows),
+        )
+
+    def _canary(self, rows: Sequence[VerdictRow]) -> Canary | None:
+        """Return the frozen states with their first two rounds: the plain answers and the retest."""
+        if not self._frozen:
+            return None
+        frozen = self.cases[: min(self._frozen, self._formed)]
+        states = {case_id_of(case): state_digest(case) for case in frozen}
+        now = self._clock().isoformat(timespec="seconds")
+        rounds = (_round(rows, states, name, at=now) for name in (VOTES[0], RETEST))
+        return Canary(states=states, rounds=tuple(one for one in rounds if one.answers))
+
+
+def checked_passport(
+    passport: Passport,
+    judge: JudgeLike,
+    cases: Sequence[Case],
+    *,
+    clock: Callable[[], datetime] = _now,
+    **options: Any,
+) -> tuple[Passport, Mapping[str, CanaryReport]]:
+    """Ask the frozen states again, and return the passport with one more round, and question -> what the rounds say.
+
+    The level of all looks is shared by the questions.
+
+    Args:
+        passport: with a canary.
+        judge: the same as then.
+        cases: among them the frozen states, as they were.
+        clock: returns the current time with offset.
+        options: further arguments of `JudgeHarness`.
+
+    Raises:
+        UsageError: the passport has no canary, or a state is missing or another one.
+        JudgeDownError: the judge answers nothing.
+
+    """
+    if passport.canary is None:
+        raise UsageError("the passport has no canary: take it anew with frozen states.")
+    known = {case_id_of(case): case for case in cases}
+    states = passport.canary.states
+    for name, digest in states.items():
+        if name not in known:
+            raise UsageError(f"case {name!r:.80} is a frozen state of the passport: give the cases it was taken on.")
+        if state_digest(known[name]) != digest:
+            raise UsageError(f"case {name!r:.80} is not what it was when the passport was taken: give the same cases.")
+    fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip"}
+    harness = JudgeHarness(perturbations=VOTES[:1], **(fixed | options))
+    results = run_sync(_results(harness, as_judge(judge), [known[name] for name in states]))
+    rows = [row for result in results for row in rows_of(result)]
+    now = clock().isoformat(timespec="seconds")
+    added = _round(rows, states, VOTES[0], at=now)
+    canary = replace(passport.canary, rounds=(*passport.canary.rounds, added))
+    questions = canary.criteria
+    level = CANARY_ALPHA / len(questions)
+    reports = {name: watch(canary.days(name), alpha=level) for name in questions}
+    return replace(passport, canary=canary), reports
+
+
+def rows_of(result: HarnessResult) -> tuple[VerdictRow, ...]:
+    """Return all rows of a result, also those without a vote."""
+    return (*result.rows, *result.probe_rows)
+
+
+def state_digest(case: Case) -> str:
+    """Return a digest of what a case holds."""
+    texts = case.all_texts() if isinstance(case, AnswerCase) else [repr(case)]
+    return text_hash(json.dumps(list(texts), ensure_ascii=False))
+
+
+def _round(rows: Sequence[VerdictRow], states: Mapping[str, str], perturbation: str, *, at: str) -> Round:
+    answers: dict[str, dict[str, Mapping[str, float]]] = {}
+    for row in rows:
+        if row.case_id in states and row.perturbation == perturbation and row.probabilities is not None:
+            answers.setdefault(row.case_id, {})[row.criterion] = row.probabilities
+    return Round(at=at, answers=answers)
+
+
+async def _results(harness: JudgeHarness, judge: Judge, cases: Sequence[Case]) -> list[HarnessResult]:
+    async with aclosing(harness.aevaluate_many(judge, cases)) as found:
+        results = [result async for result in found]
+    if (ended := next((result.ended for result in results if result.state == "judge_down"), None)) is not None:
+        raise JudgeDownError(f"{ended}.")
+    return results
