@@ -33,7 +33,7 @@ def write_config(folder: Path, server: ProviderServer, *, names: tuple[str, ...]
     evaluator: DecisionJudge
     model: openai:gpt-6-luna
     model_options: {{base_url: '{server.url}/v1', api_key: {KEY}}}
-    evaluator_options: {{shape: pairwise, criteria: {criterion}}}"""
+    evaluator_options: {{shape: pairwise, criteria: {criterion}, tie: false}}"""
         for name, criterion in zip(names, ("help", "form"), strict=False)
     )
     path = folder / "run.yaml"
@@ -44,9 +44,7 @@ def write_config(folder: Path, server: ProviderServer, *, names: tuple[str, ...]
     return path
 
 
-def test_a_run_keeps_the_probabilities_and_asks_once(
-    command: Command, tmp_path: Path, decision_server: Decide
-) -> None:
+def test_a_run_keeps_the_probabilities_and_asks_once(command: Command, tmp_path: Path, decision_server: Decide) -> None:
     server = decision_server(Planted(model="gpt-6-luna-2026-09-01"))
     ran = command("run", write_config(tmp_path, server), "--out", tmp_path / "out", "--json")
     assert ran.code == 0, ran.err
@@ -57,7 +55,7 @@ def test_a_run_keeps_the_probabilities_and_asks_once(
     planted = Planted()
     for row in rows:
         one, two = TEXTS[int(row.case_id[1:])]
-        shares = dict(zip(("A", "B", "TIE"), planted.pair("help", one, two), strict=True))
+        shares = dict(zip("AB", planted.pair("help", one, two, tie=False), strict=True))
         assert row.probabilities == pytest.approx(shares)
         assert row.model == "gpt-6-luna-2026-09-01"
     for file in (tmp_path / "out").iterdir():
@@ -91,8 +89,11 @@ def test_a_judge_is_checked(command: Command, tmp_path: Path, decision_server: D
     ("changed", "words"),
     [
         (("gpt-6-luna\n    model_options: {base_url", "gpt-6-luna\n    model_options: {base_ulr"), "cannot be made"),
-        (("openai:gpt-6-luna\n    model_options: {base_url", "jev\n    model_options: {organization"), "write openai:MODEL"),
-        (("shape: pairwise", "shape: pair"), "did you mean 'pairwise'"),
+        (
+            ("openai:gpt-6-luna\n    model_options: {base_url", "jev\n    model_options: {organization"),
+            "write openai:MODEL",
+        ),
+        (("{shape: pairwise, criteria", "{shape: pair, criteria"), "did you mean 'pairwise'"),
         (("criteria: help", "critera: help"), "did you mean 'criteria'"),
     ],
 )

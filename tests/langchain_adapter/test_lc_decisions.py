@@ -379,7 +379,7 @@ def test_a_harnessed_decision_model_answers_as_an_evaluator_of_langchain(serve: 
     assert answer["value"] == (best if best in "AB" else None)
     assert answer["reasoning"] == "both orders agree"
     assert (server.calls, answer["harness"]["status"]) == (2, "decided")
-    one = harness_evaluator(by_name(server, criteria=["help", "facts"]))
+    one = harness_evaluator(by_name(server, criteria=["help", "facts"]), JudgeHarness.single("labels"))
     passed = asyncio.run(one.aevaluate_strings(prediction="because", input="Why?"))
     assert passed["value"] in ("Y", "N")
     scored = harness_evaluator(by_name(server, criteria="depth", scale=(1, 4)))

@@ -80,9 +80,8 @@ def test_the_probability_of_a_pass_is_feedback_of_its_own(
             decided = max(share, 1 - share) >= 0.6
             assert found[name].score == ((share > 0.5) if decided else None)
     posted = [one for one in server.feedback if one["key"] == "help.probability"]
-    assert {one["score"] for one in posted} == {
-        pytest.approx(PLANTED.passes("help", answer)) for answer in ANSWERS.values()
-    }
+    expected = sorted(PLANTED.passes("help", answer) for answer in ANSWERS.values())
+    assert sorted(one["score"] for one in posted) == pytest.approx(expected, abs=1e-4)  # LangSmith rounds
 
 
 def test_a_decision_model_is_taken_as_it_is(langsmith_server: Serve, decision_server: Decide) -> None:
