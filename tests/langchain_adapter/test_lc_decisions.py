@@ -319,6 +319,14 @@ def test_the_identity_is_of_model_endpoint_and_questions(serve: Decide) -> None:
     assert by_object(server, criteria="help").identity == by_name(server, criteria="help").identity
 
 
+def test_an_address_of_the_environment_is_part_of_the_identity(serve: Decide, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(Planted())
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    judge = DecisionJudge("openai:gpt-6-luna", api_key=KEY, criteria="help")
+    assert judge.identity == by_name(server, criteria="help").identity
+    assert measured(judge, CASE).rows[0].outcome == "ok"
+
+
 def test_no_key_and_no_text_stands_in_a_row(serve: Decide) -> None:
     failing = serve([Reply.status(401, message=f"Incorrect API key provided: {KEY}")])
     rows = [*measured(by_name(failing, criteria="help"), CASE).rows]
