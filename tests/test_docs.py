@@ -16,6 +16,7 @@ import pytest
 from support.adk_example import copy_example, evaluate_example_here, fill_sheet
 from support.langsmith_fixtures import LangSmithServerFactory, langsmith_server, langsmith_unset
 from support.openai_server import OpenAIServer, Reply, Request, longer_wins
+from support.planted_decisions import Planted
 
 from judgeharness_integrations.judging.config import load_config
 
@@ -68,7 +69,9 @@ def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[No
 
 
 def judged(request: Request) -> Reply:
-    """Judge: a structured verdict where one is asked for, else the longer answer wins."""
+    """Judge: probabilities of typed questions, a structured verdict where one is asked for, else the longer answer wins."""
+    if request.path == "/v1/decisions":
+        return Planted()(request)
     return Reply.json({"reasoning": "It is right.", "score": True}) if request.schema else longer_wins(request)
 
 

@@ -246,3 +246,14 @@ def test_a_lane_the_index_has_no_versions_for_is_not_installable(
 def test_an_unknown_lane_is_named() -> None:
     with pytest.raises(SystemExit, match="no lane langchian: there are langchain-lowest"):
         read_lanes(["langchian"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_000)
+def test_decision_models_are_asked_by_the_newest_clients_in_an_environment_of_their_own(tmp_path: Path) -> None:
+    [lane] = read_lanes(["langchain-newest"])
+    outcome = run_lane(lane, ROOT, tmp_path / "environment")
+    if outcome.state == "not installable":
+        pytest.skip(outcome.why)
+    assert (outcome.state, outcome.why) == ("works", "")
+    assert outcome.versions["openai"].startswith("3.")

@@ -16,7 +16,7 @@ from judgeharness_integrations._errors import ConfigError, NotInstalledError, Us
 from judgeharness_integrations.judging.answer import NO_TOKENS, ModelAnswer, Tokens, answer_behind, tokens_of
 from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_integrations.judging.questions import Option, Question
-from judgeharness_langchain.models import innermost
+from judgeharness_langchain.models import innermost, model_parameters
 
 EXTRA = "decisions"
 _CORE, _OPENAI = ("langchain_core", "BaseDecisionModel"), ("langchain_openai", "OpenAIDecisions")
@@ -77,6 +77,13 @@ def asked_by(model: Any) -> DecisionModel:
         f"DecisionJudge needs a decision model of LangChain, or the name of one, not {type(model).__name__}: "
         "chat models are asked by PairwiseJudge, ScoreJudge, CriteriaJudge and LabelJudge."
     )
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return the parameters that are set on a decision model, and the endpoint, which its client may know alone."""
+    client = getattr(innermost(model), "_async_client", None)
+    held = model_parameters(client) if hasattr(client, "base_url") else {}
+    return {**({"endpoint": held["endpoint"]} if "endpoint" in held else {}), **model_parameters(model)}
 
 
 class _BaseDecisionModel:

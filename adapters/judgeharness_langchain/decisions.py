@@ -32,10 +32,10 @@ from judgeharness_integrations.judging.questions import (
     unchanged,
 )
 from judgeharness_integrations.verdictlog.row import TOKENS
-from judgeharness_langchain.decisionmodels import Reply, asked_by, decision_model
+from judgeharness_langchain.decisionmodels import Reply, asked_by, decision_model, parameters_of
 from judgeharness_langchain.judges import CriteriaLike, Taxonomy, ends_of, several_criteria
 from judgeharness_langchain.kinds import CUSTOM_LABELS, CUSTOM_SCORE, LABEL, PAIRWISE, CallOptions, Kind
-from judgeharness_langchain.models import family_of, fitting_case, misfit, model_name, model_parameters
+from judgeharness_langchain.models import family_of, fitting_case, misfit, model_name
 from judgeharness_langchain.versions import TESTED
 
 DecisionShape: TypeAlias = Literal["pairwise", "labels", "scores"]
@@ -152,7 +152,7 @@ class DecisionJudge:
         return JudgeIdentity(
             name=type(self).__name__,
             model=model_name(self.model),
-            parameters={**model_parameters(self.model), **({"one_by_one": True} if self.one_by_one else {})},
+            parameters={**parameters_of(self.model), **({"one_by_one": True} if self.one_by_one else {})},
             prompt_hash=text_hash(repr(shown)),
             family=family_of(self.model),
         )

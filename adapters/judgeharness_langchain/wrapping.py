@@ -99,13 +99,7 @@ def _native(kind: Kind, measured: CriterionResult) -> NativeValue:
 def _reasoning(measured: CriterionResult, row: VerdictRow | None) -> str:
     if row is None:
         return measured.reason
-    said = row.reasoning or row.raw
-    return f"{shown_order(row)} ".lstrip() + said if said else _shares(row)
-
-
-def _shares(row: VerdictRow) -> str:
-    """Return the probabilities of a row in words, in the frame of the case."""
-    return ", ".join(f"P({option}) = {share:.2f}" for option, share in (row.probabilities or {}).items())
+    return f"{shown_order(row)} ".lstrip() + (row.reasoning or row.raw or "")
 
 
 def _combined(result: HarnessResult) -> CriterionResult:

@@ -193,11 +193,12 @@ def _counted(asked: _Asked) -> _Asked:
 
 
 def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
+    design = harness.design_for(judge)
     plans = plan_cases(
         cases,
         judge,
         perturbations=harness.perturbations,
-        repetitions=harness.design.repetitions,
+        repetitions=design.repetitions,
         rule=harness.design.rule,
         on_unfit=harness.on_unfit,
         unique=isinstance(cases, CaseFile),  # it was checked: no id need be remembered

@@ -348,7 +348,7 @@ def summary_document(
         "rule": harness.design.rule.name,
         "rule_fixed": "before",
         "perturbations": list(harness.design.perturbations),
-        "repetitions": harness.design.repetitions,
+        "repetitions": max(harness.design_for(tally.judge).repetitions for tally in tallies),
         **{
             name: sum(judge[name] for judge in judges)
             for name in ("judged_cases", "not_graded_cases", "not_asked_cases")

@@ -40,6 +40,35 @@ def langchain() -> None:
         told = answer["harness"]
         check((answer["value"], told["status"], server.calls), (value, status, 2))
         check([one for one in told["not_measured"] if "versions tried" in one], [])
+    decisions()
+
+
+def decisions() -> None:
+    """A judge over a decision model, where this version has them; else the error says what brings them."""
+    from support.planted_decisions import Planted
+    from support.provider_server import ProviderServer
+
+    from judgeharness_integrations import JudgeHarness, PairwiseCase
+    from judgeharness_integrations._errors import NotInstalledError
+    from judgeharness_langchain import DecisionJudge
+
+    case = PairwiseCase(case_id="capital", input=QUESTION, output=ANSWER, output_b=f"It is {ANSWER}")
+    planted = Planted(order_bias=0.3)
+    with ProviderServer(planted) as server:
+        try:
+            judge = DecisionJudge(
+                "openai:gpt-6-luna", base_url=f"{server.url}/v1", api_key="test", shape="pairwise", criteria="help"
+            )
+        except NotInstalledError as error:
+            check("[decisions]" in str(error), True)  # noqa: FBT003 - what is expected
+            return
+        harness = JudgeHarness.quick("pairwise", observers=[])
+        for result in (harness.evaluate(judge, case), asyncio.run(harness.aevaluate(judge, case))):
+            shown, swapped = (row.probabilities for row in result.rows if row.perturbation != "retest")
+            found = [round(share, 6) for share in (shown["A"], shown["B"], swapped["A"], swapped["B"])]
+            a, b, _ = planted.pair("help", case.output, case.output_b)
+            swapped_b, swapped_a, _ = planted.pair("help", case.output_b, case.output)
+            check(found, [round(share, 6) for share in (a, b, swapped_a, swapped_b)])
 
 
 def openevals() -> None:

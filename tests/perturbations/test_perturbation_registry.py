@@ -46,7 +46,7 @@ def test_every_listed_name_is_known(name: str) -> None:
 
 def test_the_names_are_sorted() -> None:
     assert list(PERTURBATION_NAMES) == sorted(PERTURBATION_NAMES)
-    assert len(PERTURBATION_NAMES) == 10
+    assert len(PERTURBATION_NAMES) == 16
 
 
 def test_parameters_reach_the_perturbation(apply: Apply) -> None:

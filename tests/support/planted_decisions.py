@@ -96,7 +96,7 @@ class Planted:
         return shares if self.step is None else [round(round(one / self.step) * self.step, 10) for one in shares]
 
     def _noisy(self, odds: Sequence[float], criterion: str, number: int) -> list[float]:
-        source = random.Random(f"{number}|{criterion}")
+        source = random.Random(f"{number}|{criterion}")  # noqa: S311
         return self._shares([one + (source.gauss(0, self.noise) if self.noise else 0.0) for one in odds])
 
     def _answer(self, question: Mapping[str, Any], state: Mapping[str, str], number: int) -> dict[str, Any]:

@@ -5,7 +5,8 @@
     assert server.billed[0].tokens.output == 1
 
 It serves OpenAI's chat completions and responses, Anthropic's messages and Gemini's generateContent, each from its own
-route in `ROUTES`, and OpenAI's decisions; one script answers all of them. What a provider changes next year is changed in its `Wire`.
+route in `ROUTES`, and OpenAI's decisions; one script answers all of them. What a provider changes next year is changed
+in its `Wire`.
 """
 
 from __future__ import annotations

@@ -35,17 +35,19 @@ _WORD = re.compile(r"\w+")
 def check_perturbation(perturbation: Perturbation, cases: Iterable[Case], *, criterion: str = "verdict") -> None:
     """Check that a perturbation changes what is shown and nothing else, and that its inverse undoes it.
 
-        On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
-        for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
-    XX
-        Args:
-            perturbation: what is checked.
-            cases: some that it fits, and some that it does not.
-            criterion: which question `restore` is asked about.
+    On every case it fits: the case's id and gold label stay, the case given is left as it was, the change is the same
+    for every repetition (it depends on seed, case and perturbation alone), and a judge that goes by the words of an
+    answer gets the same verdict back as without the perturbation. Scores, sets and ties have no order and come back as
+    they are; A and B change places where texts are exchanged, PASS and FAIL where the opposite is asked, else never.
+
+    Args:
+        perturbation: what is checked.
+        cases: some that it fits, and some that it does not.
+        criterion: which question `restore` is asked about.
 
     Raises:
-            AssertionError: with one sentence on what it does not keep.
-            UsageError: there is no case.
+        AssertionError: with one sentence on what it does not keep.
+        UsageError: there is no case.
 
     """
     listed = list(cases)
