@@ -126,7 +126,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command as a whole."""
         listed = super().get_command(ctx, cmd_name)
-        return None if listed is None else _loaded(cast("Any", listed.callback).module, cmd_name)
+        return None if listed is None else _loaded(cast("Any", listed.callback).home, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
@@ -136,22 +136,22 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, one.get_short_help_str(limit)) for name, one in self.commands.items()])
 
 
-def add_lazily(app: typer.Typer, package: str, listed: Mapping[str, str]) -> None:
-    """Add commands by name with one line about each: what is in a module of the same name is the command or group."""
-    for name, line in listed.items():
+def add_lazily(app: typer.Typer, package: str, listed: Mapping[str, tuple[str, str]]) -> None:
+    """Add commands by name: each stands, under its name, in a module of the package, and has one line about it."""
+    for name, (module, line) in listed.items():
 
         def lazily() -> None:
             """Stand for a command that is not imported yet."""
 
-        lazily.module = f"{package}.{name.replace('-', '_')}"  # type: ignore[attr-defined]
+        lazily.home = f"{package}.{module}"  # type: ignore[attr-defined]
         app.command(name, short_help=line)(lazily)
 
 
 @cache
-def _loaded(module: str, name: str) -> Any:
-    imported = importlib.import_module(module)
-    app = getattr(imported, "app", None)
-    if app is None:
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(getattr(imported, module.rpartition(".")[2]))
+def _loaded(home: str, name: str) -> Any:
+    known = getattr(importlib.import_module(home), name.replace("-", "_"))
+    if isinstance(known, typer.Typer):  # a group
+        return typer.main.get_command(known)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name)(known)
     return typer.main.get_command(app)

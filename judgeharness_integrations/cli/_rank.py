@@ -30,7 +30,7 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._report import case_texts
-from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
+from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions
 from judgeharness_integrations.cli.rank import RankOptions, RankOutput
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -20,7 +20,7 @@ from judgeharness_integrations.cli._shared_options import (
 )
 from judgeharness_integrations.cli.kappa import kappa
 
-app = typer.Typer(
+agreement = typer.Typer(
     help="How far judges and people agree: the alternative annotator test, coefficients of agreement.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@agreement.callback()
 def _group() -> None:
     """Keep the group a group, however many commands it has."""
 
@@ -78,5 +78,5 @@ class AltTestRequest:
 
 
 alt_test = command(AltTestRequest, "judgeharness_integrations.cli._alttest:run_alt_test")
-app.command("kappa")(kappa)
-app.command("alt-test")(alt_test)
+agreement.command("kappa")(kappa)
+agreement.command("alt-test")(alt_test)

@@ -19,7 +19,7 @@ from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
-app = typer.Typer(
+log = typer.Typer(
     help="Verdict logs in databases: rows in from files, rows out to files.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@log.callback()
 def _group() -> None:
     """Keep the group a group, however many commands it has."""
 
@@ -165,5 +165,5 @@ import_log = command(ImportRequest, import_file)
 
 export_log = command(ExportRequest, export_file)
 
-app.command("import")(import_log)
-app.command("export")(export_log)
+log.command("import")(import_log)
+log.command("export")(export_log)

@@ -23,7 +23,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli.benchmark import _generate
-from judgeharness_integrations.cli.benchmark._going import Outcome
+from judgeharness_integrations.cli.benchmark.asking import Outcome
 from judgeharness_integrations.judging.chatmodels import Prompt, chat_model
 from judgeharness_integrations.reporting.schemas import schema
 

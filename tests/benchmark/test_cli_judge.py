@@ -18,7 +18,7 @@ from support.openai_server import OpenAIServer, Reply, Request
 from judgeharness_integrations._errors import RunBusyError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.cli.benchmark._judge import tell_of_other_questions
+from judgeharness_integrations.cli.benchmark.judge import tell_of_other_questions
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import SqlLog
 

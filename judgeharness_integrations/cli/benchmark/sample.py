@@ -4,45 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
-from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._shared_options import SEVERAL, PairStates
-from judgeharness_integrations.cli.benchmark._calls import columns_named
+from judgeharness_integrations.cli.benchmark.options import SampleRequest
+from judgeharness_integrations.cli.benchmark.tables import columns_named
 from judgeharness_integrations.reporting.terminal import console, safe, table
-
-_GROUPS = ("domain", "failure_type")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleRequest:
-    """Draw a stratified sample of the pairs, as many of each kind as its share, for judge --sample.
-
-    The same seed draws the same pairs, whatever was asked since.
-    """
-
-    folder: Annotated[Path, typer.Argument(help="The benchmark's folder.", show_default=False)]
-    n: Annotated[int, typer.Option("--n", help="Pairs to draw.", show_default=False)]
-    by: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help=f"Columns of the strata: domain, failure_type, behaviour, n_rounds ...; '' for none; {SEVERAL}.",
-            show_default=",".join(_GROUPS),
-        ),
-    ] = _GROUPS
-    states: PairStates = "accepted"
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0
-    out: Annotated[Path | None, typer.Option(help="File to write.", show_default="sample.json in the folder")] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the sample as JSON.")] = False
-
 
 _SAMPLE = "sample.json"
 _LONGEST = 400
@@ -78,6 +49,3 @@ def _print(drawn: Sample, population: int, request: SampleRequest, out: Path) ->
         safe(f"next: judgeharness benchmark judge {request.folder} --sample {out} --judges MODEL,...", 2 * _LONGEST),
         soft_wrap=True,
     )
-
-
-sample = command(SampleRequest, draw_sample)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated
 
-import typer
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -16,26 +13,10 @@ from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, La
 from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import BenchmarkDir
+from judgeharness_integrations.cli.benchmark.options import ShowRequest
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShowRequest:
-    """Show one pair: conditions, verification layer by layer, and what every judge said of verdict, turn and type."""
-
-    folder: BenchmarkDir
-    pair_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
-    ]
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too."),
-    ] = False
-
 
 _LONGEST_PARAGRAPH = 20_000  # characters of a paragraph
 _SIDES = ("better", "worse")
@@ -243,6 +224,3 @@ def _labels(pair: Pair, results: Results, home: BenchmarkFolder) -> Iterator[Tex
     for who, said in sorted(mine.items()):
         note = f": {said.note}" if said.note else ""
         yield safe(f"- {who}: {said.label or 'taken back'}{note}", _LONGEST)
-
-
-show = command(ShowRequest, show_pair)

@@ -1,4 +1,4 @@
-"""What the benchmark's commands share once they may ask: many items at once, how it ended, and what it cost."""
+"""Models as a file names them, and many items asked about at once: how it ended, and what it cost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 
 import typer
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._documents import load_yaml
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
 from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable
@@ -29,6 +31,84 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.journal import StepUsage
+    from judgeharness_integrations.judging.chatmodels import ChatModel
+    from judgeharness_integrations.judging.execution.budget import Budget
+
+
+_ANY_MODEL: Final = "*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """What a `--models` file says: `options` by model, as its adapter takes them, and `prices` by model."""
+
+    options: Mapping[str, Mapping[str, Any]]
+    prices: Mapping[str, Price]
+
+    def model(self, spec: str) -> ChatModel:
+        """Return the model of a spec, with its options, be they under its name alone or with its provider.
+
+        No secret among them gets into an error.
+
+        Raises:
+            UsageError: it cannot be made.
+
+        """
+        from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
+        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
+
+        options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
+        try:
+            return chat_model(spec, options)
+        except NotInstalledError as error:
+            raise NotInstalledError(f"what asks model {spec!r}", "benchmark") from error
+        except JudgeHarnessError as error:
+            error.args = (without_secrets(str(error), options),)
+            raise
+
+    def _of(self, key: str) -> Iterable[tuple[str, Any]]:
+        return self.options.get(key, {}).items()
+
+
+def read_model_file(path: Path | None) -> ModelFile:
+    """Return what a file says: `{options: {model: {...}}, prices: {model: {input: 2.5, output: 10}}}`.
+
+    Raises:
+        ConfigError: it cannot be read, or has another form.
+
+    """
+    if path is None:
+        return ModelFile(options={}, prices={})
+    try:
+        data: Any = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        what = getattr(error, "problem", None) or getattr(error, "strerror", None) or type(error).__name__
+        raise ConfigError(f"{path} cannot be read ({what}): write options and prices by model.") from error
+    parts = data if isinstance(data, dict) else {"": data}
+    if not set(parts) <= {"options", "prices"} or not all(_is_table(part) for part in parts.values()):
+        raise ConfigError(f"{path} must hold options and prices, each of them by model, and nothing else.")
+    return ModelFile(options=parts.get("options", {}), prices=_prices(parts.get("prices", {}), path))
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values())
+
+
+def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Price]:
+    from judgeharness_integrations.analysis.usage import Price  # noqa: PLC0415
+
+    try:
+        found = {str(name): Price.from_dict(entry, f"prices.{name}") for name, entry in table.items()}
+    except UsageError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    # answers name the model without its provider
+    return {_plain(name): price for name, price in found.items()} | found
+
+
+def _plain(spec: str) -> str:
+    """Return a model's name without its provider; what follows a further colon, as in ollama:llama3:8b, is its own."""
+    return spec.partition(":")[2] or spec
+
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")

@@ -1,4 +1,4 @@
-"""Columns and counts as the benchmark's commands take and print them, and calls that failed."""
+"""Columns and counts as the commands of a benchmark take and print them, and calls that failed."""
 
 from __future__ import annotations
 
