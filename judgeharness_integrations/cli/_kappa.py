@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.agreement.kappatable import (
 )
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.agreement.ratings import Weights
-from judgeharness_integrations.cli._alttest import panel_of
-from judgeharness_integrations.cli._names import one_of
 from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli._shared_options import one_of
+from judgeharness_integrations.cli.agreement import panel_of
 from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.agreement import agreement_section
 from judgeharness_integrations.reporting.figures import check_drawable

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import typer
 
-SEVERAL: Final = "may be given several times, or with commas between"
+from judgeharness_integrations._errors import UnknownNameError
 
+SEVERAL: Final = "may be given several times, or with commas between"
 AnswerMode: TypeAlias = Annotated[
     str | None, typer.Option(help="pairwise or pointwise answers.", show_default="pairwise where there are any")
 ]
@@ -96,3 +98,22 @@ PanelColumns: TypeAlias = Annotated[
 PlotFolder: TypeAlias = Annotated[
     Path | None, typer.Option(help="A folder for plots (PNG and SVG).", show_default=False)
 ]
+_Name = TypeVar("_Name", bound=str)
+
+
+def one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
+    """Return the one of the `known` names that was given.
+
+    Raises:
+        UnknownNameError: it is none of them; the nearest is offered.
+
+    """
+    for candidate in known:
+        if candidate == name:
+            return candidate
+    raise UnknownNameError(kind, name, known)
+
+
+def names_in(given: Iterable[str]) -> tuple[str, ...]:
+    """Return each name once, of an option that is repeated, takes commas between names, or both."""
+    return tuple(dict.fromkeys(name.strip() for text in given for name in text.split(",") if name.strip()))

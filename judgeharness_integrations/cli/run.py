@@ -1,86 +1,248 @@
-"""`judgeharness run`: its options."""
+"""What `judgeharness run` does: the judges one after the other, every answer a row of one log, continued if cut off."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Literal
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import typer
+from judgeharness_integrations._version import __version__
+from judgeharness_integrations.cli._asking import (
+    Asking,
+    check_cost,
+    confirm,
+    judge_model,
+    money_notes,
+    print_plans,
+    usage_before,
+)
+from judgeharness_integrations.cli._gates import gates_of
+from judgeharness_integrations.cli._output import summary_file
+from judgeharness_integrations.cli._run_options import RunRequest
+from judgeharness_integrations.cli._run_until import (
+    Before,
+    certificate_notes,
+    check_measurable,
+    order_notes,
+    order_seed,
+    plan_notes,
+    untils,
+)
+from judgeharness_integrations.cli.exits import terminable
+from judgeharness_integrations.cli.run_job import RunGoing, go
+from judgeharness_integrations.cli.run_place import RunPlace, Spending, check_unchanged, run_parts
+from judgeharness_integrations.cli.summary import JudgeTally
+from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.candidates import asked_candidate, counted
+from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.config import (
+    Config,
+    SendableJudge,
+    build_calibration,
+    build_cases,
+    build_certificate,
+    build_executor,
+    build_harness_options,
+    build_judge,
+    cases_digest,
+    load_config,
+)
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.plan import plan_cases
+from judgeharness_integrations.redacting import knowing, redacted
+from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED
 
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._gate_options import GateOptions, StepSummary
-from judgeharness_integrations.cli._shared_options import PlanLimit, Yes
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.judging.judge import Judge
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunLimits:
-    """What a run may spend; None leaves a limit to the configuration."""
-
-    max_calls: PlanLimit = None
-    budget_calls: Annotated[
-        int | None, typer.Option(help="End the run after so many calls, retries included.", min=1, show_default=False)
-    ] = None
-    budget_tokens: Annotated[
-        int | None, typer.Option(help="End the run after so many tokens.", min=1, show_default=False)
-    ] = None
-    budget_cost: Annotated[
-        float | None, typer.Option(help="End the run after so much money, by the key prices.", show_default=False)
-    ] = None
+DEFAULT_OUT = "judgeharness-out"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row.
+@terminable()
+def run_config(request: RunRequest) -> int:
+    """Run a configuration, or go on with it, and return the exit code.
 
-    The same command again goes on with a run that was cut off; nothing that is in its log is asked twice.
+    130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
     """
+    config = load_config(request.config)
+    with knowing(config.model_dump()):
+        return _run(config, request)
 
-    config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)]
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for verdicts.jsonl, results.jsonl, summary.json.",
-            show_default="the key out, else judgeharness-out beside CONFIG",
-        ),
-    ] = None
-    log: Annotated[
-        str | None,
-        typer.Option(
-            help="Log to write to: a .sqlite path, or postgresql+psycopg://... for runs several machines share.",
-            envvar="JUDGEHARNESS_LOG",
-            show_default="the key log, else verdicts.sqlite in the folder",
-        ),
-    ] = None
-    run: Annotated[
-        str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.", show_default=False)
-    ] = None
-    limits: RunLimits = field(default_factory=RunLimits)
-    engine: Annotated[
-        Literal["local", "ray"] | None,
-        typer.Option(help="Where judges are asked from.", show_default="the key execution.engine"),
-    ] = None
-    yes: Yes = False
-    new_run: Annotated[
-        bool, typer.Option("--new-run", help="Begin a new run; answers of earlier ones that still fit are re-used.")
-    ] = False
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Take no answers of other runs: every sample is asked for anew.")
-    ] = False
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write into a folder that holds something else.")] = (
-        False
+
+def _run(config: Config, request: RunRequest) -> int:
+    gates = gates_of(request.gates, config.gates.asked(), until=request.until)
+    place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
+    place.check(overwrite=request.overwrite)
+    spending = Spending.of(config, request.limits)
+    asked = _asked(config, request)
+    if request.until:
+        check_measurable(gates, asked.harness, asked.judges, asked.cases)
+    with ExitStack() as stack:
+        stack.enter_context(place.held())  # before it is read which run stands there
+        log = stack.enter_context(place.open()) if place.holds_run or place.log is not None else None
+        before = _before(place, log, request)
+        parts = run_parts(config, asked.harness, asked.judges, cases=cases_digest(asked.cases))
+        if before.record is not None:
+            kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
+            parts |= kept
+            check_unchanged(before.record.run, before.record.parts, parts)
+        if request.until:
+            parts[ORDER_SEED] = order_seed(config, parts, log)
+        asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
+        for tally in asked.tallies:
+            budget.check_price(tally.model_name)
+        _agree(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        asked = _counted(asked)
+        log = stack.enter_context(place.open()) if log is None else log
+        going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
+        with log.claim(str(asked.harness.run)):
+            return go(going)
+
+
+def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
+    """Return what the log holds of the run that is to go on; also of one whose rows alone were imported."""
+    if log is None or request.new_run:
+        return Before(run=request.run)
+    run, record = place.run_of(log, request.run)
+    usage = () if run is None else (*log.usage(run), *log.usage(calibration_run(run)))
+    return Before(run=run, record=record, usage=usage)
+
+
+def _agree(
+    asked: _Asked,
+    before: Before,
+    spending: Spending,
+    request: RunRequest,
+    *,
+    log: SqlLog | None,
+    order: Iterable[str],
+) -> None:
+    """Show the plan and what it costs at most, and ask whether to go on."""
+    plans = {tally.judge.name: tally.plan for tally in asked.tallies}
+    judges = [
+        Asking(
+            judge=tally.judge.name,
+            model=tally.model_name,
+            plan=tally.plan,
+            answered=sum(used.calls for used in before.usage if used.judge == tally.judge.name),
+            before=usage_before(log, tally.judge.name, tally.model_name, before.usage),
+        )
+        for tally in asked.tallies
+    ]
+    held = {tally.judge.name: asked.harness.certificate_for(tally.judge, tally.model) for tally in asked.tallies}
+    told = [*plan_notes(before, plans, asked.judges), *certificate_notes(asked.judges, held)]
+    notes = [*told, *order, *money_notes(judges, spending.prices, asked.cases)]
+    print_plans(
+        plans, asked.config, max_calls=spending.planned, stderr=request.as_json, budget=spending.shown, notes=notes
     )
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json; progress and plan go to stderr.")] = False
-    until: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help="Gate METRIC OP VALUE: ask cases in random order until the evidence settles it, for or against; exit "
-            "code 1 unless it is for it. May be given several times; no other gates beside it.",
-            show_default=False,
-        ),
-    ] = ()
-    gates: GateOptions = field(default_factory=GateOptions)
-    step_summary: StepSummary = True
+    total = sum(plan.total for plan in plans.values())
+    check_cost(total, spending.planned)
+    is_shared = log is not None and asked.harness.reuse
+    confirm(max(total - before.calls, 0), yes=request.yes, at_most=is_shared)
 
 
-run = command(RunRequest, "judgeharness_integrations.cli._run:run_config")
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a configuration asks: whom, about what, measured how."""
+
+    config: Config
+    harness: JudgeHarness
+    judges: Sequence[Judge]
+    cases: list[AnswerCase] | CaseFile
+    tallies: Sequence[JudgeTally]
+
+
+def _asked(config: Config, request: RunRequest) -> _Asked:
+    """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
+    cases = build_cases(config)
+    judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
+    options = build_harness_options(config) | build_calibration(config) | build_certificate(config)
+    began = datetime.now(UTC)
+    options["clock"] = lambda: began  # whatever expires on the way held for the whole run
+    options["reuse"] = config.reuse and not request.fresh
+    if (executor := build_executor(config, options, engine=request.engine)) is not None:
+        judges = [SendableJudge(judge, config, place) for place, judge in enumerate(judges)]
+    harness = JudgeHarness(**options, executor=executor)
+    tallies = [
+        JudgeTally(
+            judge=judge,
+            model=judge_model(judge, one),
+            plan=harness.plan(judge, cases),
+            planned=partial(_planned, harness, judge, cases),
+        )
+        for judge, one in zip(judges, config.judges, strict=True)
+    ]
+    return _Asked(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
+
+
+def _counted(asked: _Asked) -> _Asked:
+    """Count the judges among the candidates of the labels they are calibrated on, as `judgeharness calibrate` does."""
+    labels, design = asked.harness.calibration_set, asked.harness.design_for
+    if labels is None:
+        return asked
+    looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in asked.tallies]
+    known = counted(asked.config, labels, looks)
+    return replace(asked, harness=asked.harness.with_labels(known))
+
+
+def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
+    plans = plan_cases(
+        cases,
+        judge,
+        perturbations=harness.perturbations,
+        repetitions=harness.design.repetitions,
+        rule=harness.design.rule,
+        on_unfit=harness.on_unfit,
+        unique=isinstance(cases, CaseFile),  # it was checked: no id need be remembered
+    )
+    return ((plan.case_id, plan.samples) for plan in plans)
+
+
+def _begun(
+    asked: _Asked,
+    place: RunPlace,
+    log: SqlLog,
+    before: Before,
+    *,
+    request: RunRequest,
+    parts: dict[str, Any],
+    spending: Spending,
+    gates: Gates,
+) -> RunGoing:
+    """Note the run in its log and in its folder, before anything is asked."""
+    run = before.run or os.urandom(6).hex()
+    facts: dict[str, Any] = {
+        "state": "running",
+        "config": redacted(asked.config.model_dump(mode="json", exclude_none=True)),
+        "planned_cases": sum(tally.plan.cases for tally in asked.tallies),
+        "planned_calls": sum(tally.plan.calls for tally in asked.tallies),
+        "prices": {name: price.to_dict() for name, price in spending.prices.items()} or None,
+        "version": __version__,
+    }
+    asked.harness.run = run
+    return RunGoing(
+        config=asked.config,
+        harness=asked.harness,
+        cases=asked.cases,
+        tallies=asked.tallies,
+        place=place,
+        log=log,
+        prices=spending.prices,
+        facts=facts,
+        parts=parts,
+        is_new=before.record is None,
+        as_json=request.as_json,
+        gates=gates,
+        until=untils(gates, asked.judges, asked.cases, seed=parts[ORDER_SEED], log=log, run=run)
+        if request.until
+        else {},
+        step_summary=summary_file() if request.step_summary else None,
+    )

@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.spending import UsageSums, total_usage, used
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.cli import _failures
-from judgeharness_integrations.cli import _summary as _summary_judge
+from judgeharness_integrations.cli import summary as _summary_judge
 from judgeharness_integrations.cli._failures import FailureKinds
-from judgeharness_integrations.cli._summary import JudgeSums, JudgeTally, planned_rows, summary_document
+from judgeharness_integrations.cli.summary import JudgeSums, JudgeTally, planned_rows, summary_document
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.testing import ScriptedJudge

@@ -16,8 +16,7 @@ from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, Terminated, finishing, stop_code, stop_word, terminable
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync

@@ -22,11 +22,11 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, GROUPS, NOISE
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._names import names_in, one_of
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._rank import cut_ties_named, failures_named
+from judgeharness_integrations.cli._shared_options import names_in, one_of
 from judgeharness_integrations.cli.benchmark.options import CurateRequest
 from judgeharness_integrations.cli.benchmark.tables import columns_named, grouped, of, print_failed
+from judgeharness_integrations.cli.rank import cut_ties_named, failures_named
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 

@@ -24,11 +24,11 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import gold_of
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._names import one_of
 from judgeharness_integrations.cli._output import check_folder, print_json
-from judgeharness_integrations.cli._rank import failures_named
+from judgeharness_integrations.cli._shared_options import one_of
 from judgeharness_integrations.cli.benchmark.options import ExportRequest
 from judgeharness_integrations.cli.benchmark.tables import print_failed
+from judgeharness_integrations.cli.rank import failures_named
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import counted, fixed

@@ -30,7 +30,6 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._stopping import terminable, undisturbed
 from judgeharness_integrations.cli.benchmark.asking import (
     ModelFile,
     Outcome,
@@ -43,6 +42,7 @@ from judgeharness_integrations.cli.benchmark.asking import (
 )
 from judgeharness_integrations.cli.benchmark.options import GenerateRequest, Spending
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.exits import terminable, undisturbed
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, safe, table

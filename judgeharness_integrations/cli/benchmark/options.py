@@ -1,4 +1,4 @@
-"""The options of `judgeharness benchmark`: each command is the class of its request, and what it does is imported when it is called."""
+"""The options of `judgeharness benchmark`: a class for each command; what it does is imported when it is called."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.cli._judge_options import JudgesInfo, Method, RankOutput
 from judgeharness_integrations.cli._shared_options import (
     SEVERAL,
     AnswerMode,
@@ -23,7 +24,6 @@ from judgeharness_integrations.cli._shared_options import (
     Unparsed,
     Yes,
 )
-from judgeharness_integrations.cli.rank import JudgesInfo, Method, RankOutput
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cli.benchmark.asking import ModelFile

@@ -22,10 +22,10 @@ from judgeharness_integrations.benchmark.results.judgments import in_one_order, 
 from judgeharness_integrations.benchmark.results.rows import AUDIT, CRITERIA, NOISE, Mode
 from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._rank import Scores, rank_source, request_of
 from judgeharness_integrations.cli.benchmark.asking import read_model_file
 from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions
 from judgeharness_integrations.cli.benchmark.tables import check_answered, print_failed
+from judgeharness_integrations.cli.rank import Scores, rank_source, request_of
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -25,11 +25,11 @@ from judgeharness_integrations.benchmark.stats import (
 )
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._rank import cut_ties_named
 from judgeharness_integrations.cli.benchmark.asking import read_model_file
 from judgeharness_integrations.cli.benchmark.curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark.options import StatsRequest
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike, columns_named, grouped
+from judgeharness_integrations.cli.rank import cut_ties_named
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 

@@ -14,7 +14,7 @@ from judgeharness_integrations._errors import (
 from judgeharness_integrations.analysis.ranking.correctness import Failures
 from judgeharness_integrations.benchmark.results.rows import Mode
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._names import names_in
+from judgeharness_integrations.cli._shared_options import names_in
 from judgeharness_integrations.reporting.terminal import Row, console, safe
 from judgeharness_integrations.verdictlog.plain import counted, percent
 

@@ -1,4 +1,4 @@
-"""A drift check as text: the answer first, what it stands on, and the checks before."""
+"""What `judgeharness calibrate --check` does: a drift check and its text, the answer first."""
 
 from __future__ import annotations
 
@@ -33,14 +33,12 @@ from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
-from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
-from judgeharness_integrations.cli._calibrate_log import Folding, items_of, rows_of_one
-from judgeharness_integrations.cli._calibration_output import Request
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import check_file, print_json
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._stopping import terminable
-from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK
+from judgeharness_integrations.cli.calibrate_log import Folding, items_of, rows_of_one
+from judgeharness_integrations.cli.calibration import Request, place_of, refuse_of_log
+from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK, terminable
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import default_observers

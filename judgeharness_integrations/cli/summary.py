@@ -1,4 +1,4 @@
-"""The rows behind a summary, a few hundred cases at a time: every planned case once, whether or not it has rows."""
+"""The summary of a run: every planned case once, whether or not it has rows, a few hundred cases at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
 _CASES_AT_ONCE = 256
-
 # case id -> samples, or what yields such pairs anew each time, for plans that are not to be held in memory
 Planned: TypeAlias = "Mapping[str, int] | Callable[[], Iterable[tuple[str, int]]]"
 

@@ -19,7 +19,7 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, Ru
 from judgeharness_integrations.analysis.spending import bill_of
 from judgeharness_integrations.analysis.usage import Price, Spent
 from judgeharness_integrations.cli._output import check_folder
-from judgeharness_integrations.cli.run import RunLimits
+from judgeharness_integrations.cli._run_options import RunLimits
 from judgeharness_integrations.judging.config import Config, JudgeConfig
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -31,6 +31,7 @@ from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, r
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
+
 
 LOCK = "run.lock"
 

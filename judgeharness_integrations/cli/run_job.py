@@ -18,11 +18,10 @@ from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._run_place import RunPlace, noting_spent
 from judgeharness_integrations.cli._run_until import check_run
-from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, undisturbed
-from judgeharness_integrations.cli._summary import JudgeTally, summary_document
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, Terminated, finishing, stop_code, stop_word, undisturbed
+from judgeharness_integrations.cli.run_place import RunPlace, noting_spent
+from judgeharness_integrations.cli.summary import JudgeTally, summary_document
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.execution.observing import default_observers
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.until import Until
     from judgeharness_integrations.verdictlog import SqlLog
+
 
 _LONGEST = 2000
 
