@@ -28,12 +28,8 @@ class ScanRequest:
             metavar="[PATH]...", help="Python files, ADK configs, folders; the working directory by default."
         ),
     ] = (Path(),)
-    select: Annotated[
-        tuple[str, ...], typer.Option(help=f"Only these codes or prefixes (JH00){_CODES}", show_default=False)
-    ] = ()
-    ignore: Annotated[
-        tuple[str, ...], typer.Option(help=f"Not these codes or prefixes{_CODES}", show_default=False)
-    ] = ()
+    select: Annotated[tuple[str, ...], typer.Option(help=f"Only these codes or prefixes (JH00){_CODES}")] = ()
+    ignore: Annotated[tuple[str, ...], typer.Option(help=f"Not these codes or prefixes{_CODES}")] = ()
     exclude: Exclude = ()
     output: Annotated[
         str | None,
@@ -42,9 +38,7 @@ class ScanRequest:
         ),
     ] = None
     statistics: Annotated[bool, typer.Option("--statistics", help="Count findings by code, without listing.")] = False
-    explain: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Say what a rule finds and why.", show_default=False)
-    ] = None
+    explain: Annotated[str | None, typer.Option(metavar="CODE", help="Say what a rule finds and why.")] = None
     list_rules: Annotated[bool, typer.Option("--list", help="List the rules.")] = False
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 in spite of findings.")] = False
 
@@ -60,10 +54,7 @@ class MigrateRequest:
     listed. Formatting and comments stay as they are.
     """
 
-    paths: Annotated[
-        tuple[Path, ...],
-        typer.Argument(metavar="PATH...", help="Python files, ADK configs, folders.", show_default=False),
-    ]
+    paths: Annotated[tuple[Path, ...], typer.Argument(metavar="PATH...", help="Python files, ADK configs, folders.")]
     level: Annotated[
         str,
         typer.Option(
@@ -74,9 +65,7 @@ class MigrateRequest:
     exclude: Exclude = ()
     write: Annotated[bool, typer.Option("--write", help="Write the files. Without it nothing is written.")] = False
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if something would change.")] = False
-    cases: Annotated[int | None, typer.Option(help="Say what so many cases will cost.", min=1, show_default=False)] = (
-        None
-    )
+    cases: Annotated[int | None, typer.Option(help="Say what so many cases will cost.", min=1)] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.migrate/1).")] = False
 
 
@@ -100,9 +89,7 @@ class SelftestRequest:
     full: Annotated[
         bool, typer.Option("--full", help="Every check at every point, thousands of replicates; takes a night.")
     ] = False
-    only: Annotated[
-        tuple[str, ...], typer.Option(help="A part of a name; may be given several times.", show_default=False)
-    ] = ()
+    only: Annotated[tuple[str, ...], typer.Option(help="A part of a name; may be given several times.")] = ()
     seed: Annotated[int, typer.Option(help="Of the random numbers; the same gives the same report.")] = 0
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.selftest/1).")] = False
 
@@ -117,7 +104,7 @@ class AdaptersRequest:
     With --check the exit code is 1 when an adapter fails a check or cannot be loaded.
     """
 
-    name: Annotated[str | None, typer.Argument(help="Only this adapter.", show_default=False)] = None
+    name: Annotated[str | None, typer.Argument(help="Only this adapter.")] = None
     check: Annotated[
         bool, typer.Option("--check", help="Run the conformance suite on scripted models: nothing is asked.")
     ] = False

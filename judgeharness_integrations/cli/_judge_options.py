@@ -34,8 +34,7 @@ JudgesInfo: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="What is known of judges, as CSV, JSON or YAML: judge, provider, family, open, input_price, output_price "
-        "(money per million tokens).",
-        show_default=False,
+        "(money per million tokens)."
     ),
 ]
 
@@ -54,9 +53,7 @@ class RankOutput:
         int, typer.Option(help="Samples of the matches, for each share of them, to see how stable ranks are.")
     ] = 50
     seed: Annotated[int, typer.Option(help="Of the samples of matches.")] = 0
-    out: Annotated[
-        Path | None, typer.Option(help="A folder for tables, and, with [report], pictures.", show_default=False)
-    ] = None
+    out: Annotated[Path | None, typer.Option(help="A folder for tables, and, with [report], pictures.")] = None
     whole: Annotated[bool, typer.Option("--all", help="List every judge, also of more than 50.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.rank/1).")] = False
 
@@ -90,8 +87,7 @@ class RankOptions:
     log: Annotated[
         Path,
         typer.Argument(
-            help="A verdict log with gold: .sqlite, .parquet, .csv or .jsonl (.gz), or the folder of a run.",
-            show_default=False,
+            help="A verdict log with gold: .sqlite, .parquet, .csv or .jsonl (.gz), or the folder of a run."
         ),
     ]
     method: Method = "bradley-terry"
@@ -106,17 +102,14 @@ class RankOptions:
     criteria: Annotated[
         tuple[str, ...],
         typer.Option(
-            "--criterion",
-            help=f"Right about this, strictly; {_NAMES}.",
-            show_default="all that have gold, jointly",
+            "--criterion", help=f"Right about this, strictly; {_NAMES}.", show_default="all that have gold, jointly"
         ),
     ] = ()
     by: Annotated[
         tuple[str, ...],
         typer.Option(
             help=f"A column of pairs (subset, domain): also rank in each group; {SEVERAL}: in each group of them "
-            "together.",
-            show_default=False,
+            "together."
         ),
     ] = ()
     judges_info: JudgesInfo = None
@@ -132,9 +125,9 @@ class RankOptions:
     ] = None
     cut: Annotated[float, typer.Option(help="Share of the hardest pairs to leave out, as 0.05.")] = 0.0
     cut_ties: CutTies = "keep"
-    flagged: Annotated[
-        str | None, typer.Option(help="A column that marks pairs people found wanting: left out.", show_default=False)
-    ] = None
+    flagged: Annotated[str | None, typer.Option(help="A column that marks pairs people found wanting: left out.")] = (
+        None
+    )
     audit: Annotated[
         str | None,
         typer.Option(help="A column of audit labels: are they among the hardest pairs?", show_default="--flagged"),
@@ -145,24 +138,17 @@ class RankOptions:
             help="The column of what pairs come from, for the errors.", show_default="cluster, else each pair"
         ),
     ] = None
-    judges: Annotated[
-        tuple[str, ...], typer.Option("--judge", help=f"Only this judge; {_NAMES}.", show_default=False)
-    ] = ()
+    judges: Annotated[tuple[str, ...], typer.Option("--judge", help=f"Only this judge; {_NAMES}.")] = ()
     run: Annotated[str | None, typer.Option(help="Only this run of the log.", show_default="all")] = None
     labels: Labels = False
     pointwise: Annotated[
-        Path | None,
-        typer.Option(help="The same judges' scores of single answers (columns pair, side).", show_default=False),
+        Path | None, typer.Option(help="The same judges' scores of single answers (columns pair, side).")
     ] = None
     cases: Annotated[
-        Path | None,
-        typer.Option(
-            help="The cases with their texts: a judged system that never varies is named.", show_default=False
-        ),
+        Path | None, typer.Option(help="The cases with their texts: a judged system that never varies is named.")
     ] = None
     against: Annotated[
-        Path | None,
-        typer.Option(help="A log of the same judges on other pairs: does the order hold there?", show_default=False),
+        Path | None, typer.Option(help="A log of the same judges on other pairs: does the order hold there?")
     ] = None
     alpha: Annotated[float, typer.Option(help="EIP: damping.")] = 0.85
     tolerance: Annotated[float, typer.Option(help="EIP: change at which to stop.")] = 1e-10
@@ -190,14 +176,9 @@ class AltTestRequest:
     """Test whether a judge may stand in for human annotators (alternative annotator test). Nothing is asked."""
 
     logs: PanelLogs
-    humans: Annotated[
-        tuple[str, ...], typer.Option(help="The humans: names, comma lists or globs (author_*).", show_default=False)
-    ]
+    humans: Annotated[tuple[str, ...], typer.Option(help="The humans: names, comma lists or globs (author_*).")]
     candidates: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            "--candidate", help="The judges to test, named likewise; a glob takes no human.", show_default=False
-        ),
+        tuple[str, ...], typer.Option("--candidate", help="The judges to test, named likewise; a glob takes no human.")
     ]
     scores: Annotated[
         tuple[str, ...],
@@ -246,14 +227,10 @@ class CheckRequest:
     """
 
     config: Annotated[
-        Path | None,
-        typer.Argument(help="A configuration: .yaml, .toml or .json; its judges are asked.", show_default=False),
+        Path | None, typer.Argument(help="A configuration: .yaml, .toml or .json; its judges are asked.")
     ] = None
     log: Annotated[
-        Path | None,
-        typer.Option(
-            help="Instead, a verdict log: .sqlite, .parquet, .csv or .jsonl (.gz), or a folder.", show_default=False
-        ),
+        Path | None, typer.Option(help="Instead, a verdict log: .sqlite, .parquet, .csv or .jsonl (.gz), or a folder.")
     ] = None
     judges: Annotated[
         tuple[str, ...],
@@ -261,10 +238,9 @@ class CheckRequest:
             "--judge", help="Only this judge; may be given several times.", show_default="all of CONFIG, the one of LOG"
         ),
     ] = ()
-    run: Annotated[str | None, typer.Option("--run", help="Only this run of LOG.", show_default=False)] = None
+    run: Annotated[str | None, typer.Option("--run", help="Only this run of LOG.")] = None
     criteria: Annotated[
-        tuple[str, ...],
-        typer.Option("--criterion", help="Only this criterion of LOG; may be given several times.", show_default=False),
+        tuple[str, ...], typer.Option("--criterion", help="Only this criterion of LOG; may be given several times.")
     ] = ()
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict of LOG as a label, numbers too.")] = False
     out: Annotated[
@@ -297,7 +273,7 @@ class CheckRequest:
     seed: Annotated[int | None, typer.Option(help="Of the draw of cases and of every change.", show_default="0")] = None
     yes: Yes = False
     as_json: Annotated[bool, typer.Option("--json", help="Print check.json; progress and plan go to stderr.")] = False
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", show_default=False)] = None
+    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None
 
     @property
     def attacks(self) -> tuple[str, ...] | None:
@@ -352,12 +328,10 @@ class AuditRequest:
     where: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR_OR_CASES",
-            help="Folder of a benchmark, folder of a run, or a case file (.csv, .jsonl).",
-            show_default=False,
+            metavar="DIR_OR_CASES", help="Folder of a benchmark, folder of a run, or a case file (.csv, .jsonl)."
         ),
     ]
-    annotator: Annotated[str | None, typer.Option(help="Who labels.", show_default=False)] = None
+    annotator: Annotated[str | None, typer.Option(help="Who labels.")] = None
     order: Annotated[
         Literal["assigned", "number", "joint", "strong-miss"] | None,
         typer.Option(help="Pairs as they are shown at first.", show_default="assigned, where there is a bundle"),
@@ -365,10 +339,7 @@ class AuditRequest:
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 0
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False
     assign: Annotated[
-        str | None,
-        typer.Option(
-            help="Share pairs out between these annotators, as anna,ben, and serve nothing.", show_default=False
-        ),
+        str | None, typer.Option(help="Share pairs out between these annotators, as anna,ben, and serve nothing.")
     ] = None
     n: Annotated[int | None, typer.Option("--n", help="Pairs of the uniform sample.", show_default="100")] = None
     overlap: Annotated[
@@ -385,10 +356,9 @@ class AuditRequest:
         Literal["all", "abstained", "not-graded"] | None,
         typer.Option(help="Cases of a run that ended so for any judge.", show_default="all"),
     ] = None
-    cases: Annotated[
-        Path | None,
-        typer.Option(help="The cases of a run, where they are not found by themselves.", show_default=False),
-    ] = None
+    cases: Annotated[Path | None, typer.Option(help="The cases of a run, where they are not found by themselves.")] = (
+        None
+    )
     criteria: Annotated[
         tuple[str, ...],
         typer.Option(

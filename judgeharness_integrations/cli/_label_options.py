@@ -37,47 +37,29 @@ class CalibrateRequest:
     config: Annotated[
         Path | None,
         typer.Argument(
-            help="A configuration whose judge is asked about the labelled cases; with --log, the one LOG was run with.",
-            show_default=False,
+            help="A configuration whose judge is asked about the labelled cases; with --log, the one LOG was run with."
         ),
     ] = None
     labels: Annotated[
         Path | None,
-        typer.Option(
-            "--labels",
-            "--gold",
-            help="Cases with a gold column; with --log, case_id and gold are enough.",
-            show_default=False,
-        ),
+        typer.Option("--labels", "--gold", help="Cases with a gold column; with --log, case_id and gold are enough."),
     ] = None
     log: Annotated[
-        Path | None,
-        typer.Option(
-            help="A verdict log or a run's folder, with gold or with --labels: nobody is asked.", show_default=False
-        ),
+        Path | None, typer.Option(help="A verdict log or a run's folder, with gold or with --labels: nobody is asked.")
     ] = None
-    rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None
-    out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None
+    rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).")] = None
+    out: Annotated[Path | None, typer.Option(help="Where to save the calibration.")] = None
     judge: WhichJudge = None
     run: Annotated[str | None, typer.Option(help="Only this run of the log (with --log).", show_default="all")] = None
     name: LabelSet = None
     source: LabelSource = None
-    positive: Annotated[
-        str | None, typer.Option(help="The label precision and recall are about.", show_default=False)
-    ] = None
-    max_calls: Annotated[
-        int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
-    ] = None
+    positive: Annotated[str | None, typer.Option(help="The label precision and recall are about.")] = None
+    max_calls: Annotated[int | None, typer.Option(help="Upper limit for calls, retries included.")] = None
     by: Annotated[
         tuple[str, ...],
-        typer.Option(
-            help=f"A column of strata, whose rates are told and tested; {SEVERAL}: strata of them together.",
-            show_default=False,
-        ),
+        typer.Option(help=f"A column of strata, whose rates are told and tested; {SEVERAL}: strata of them together."),
     ] = ()
-    plot: Annotated[
-        Path | None, typer.Option(help="A folder for the risk-coverage curve (PNG and SVG).", show_default=False)
-    ] = None
+    plot: Annotated[Path | None, typer.Option(help="A folder for the risk-coverage curve (PNG and SVG).")] = None
     candidates: Annotated[
         int | None,
         typer.Option(
@@ -89,14 +71,11 @@ class CalibrateRequest:
         float | None,
         typer.Option(
             help="Share of the labelled cases to hold back, as 0.5: without --final the others are measured, to "
-            "choose on.",
-            show_default=False,
+            "choose on."
         ),
     ] = None
     ledger: Ledger = None
-    check: Annotated[
-        Path | None, typer.Option(help="A saved calibration: has the judge drifted since?", show_default=False)
-    ] = None
+    check: Annotated[Path | None, typer.Option(help="A saved calibration: has the judge drifted since?")] = None
     anchors: Annotated[int | None, typer.Option(help="Cases of it to look at again.", show_default="50")] = None
     margin: Annotated[float | None, typer.Option(help="Change that a stable judge may show.", show_default="0.1")] = (
         None
@@ -123,15 +102,14 @@ class CertifyRequest:
     Exit code 1: refused, since these samples and labels cannot show it for any decisions of a criterion or stratum.
     """
 
-    log: Annotated[Path, typer.Argument(help="A verdict log, with gold or with --labels.", show_default=False)]
+    log: Annotated[Path, typer.Argument(help="A verdict log, with gold or with --labels.")]
     agreement: Annotated[float, typer.Option(help="How often certified decisions have to agree with labels.")] = 0.9
     delta: Annotated[float, typer.Option(help="1 - confidence.")] = 0.1
     rule: Annotated[
         str | None, typer.Option(help="The rule that decides.", show_default="the configuration's, majority | median")
     ] = None
     config: Annotated[
-        Path | None,
-        typer.Option(help="The configuration LOG was run with: the certificate holds for it.", show_default=False),
+        Path | None, typer.Option(help="The configuration LOG was run with: the certificate holds for it.")
     ] = None
     score: Annotated[str, typer.Option(help="How sure a decision is: consistency, margin or column:NAME.")] = (
         "consistency"
@@ -139,23 +117,17 @@ class CertifyRequest:
     tolerance: Annotated[float, typer.Option(help="How far scores may lie from the label and still agree.")] = 1.0
     by: Annotated[
         tuple[str, ...],
-        typer.Option(
-            help=f"A column of strata, each with a threshold of its own; {SEVERAL}: strata of them together.",
-            show_default=False,
-        ),
+        typer.Option(help=f"A column of strata, each with a threshold of its own; {SEVERAL}: strata of them together."),
     ] = ()
     cluster: ClusterColumn = None
     labels: Annotated[
-        Path | None,
-        typer.Option("--labels", "--gold", help="A file with case_id and gold, instead of LOG's.", show_default=False),
+        Path | None, typer.Option("--labels", "--gold", help="A file with case_id and gold, instead of LOG's.")
     ] = None
     judge: WhichJudge = None
     run: OnlyRun = None
     name: LabelSet = None
     source: LabelSource = None
-    out: Annotated[
-        Path | None, typer.Option(help="Where to save the certificate; a refusal is not.", show_default=False)
-    ] = None
+    out: Annotated[Path | None, typer.Option(help="Where to save the certificate; a refusal is not.")] = None
     candidates: Annotated[
         int | None,
         typer.Option(

@@ -19,14 +19,12 @@ class RunLimits:
 
     max_calls: PlanLimit = None
     budget_calls: Annotated[
-        int | None, typer.Option(help="End the run after so many calls, retries included.", min=1, show_default=False)
+        int | None, typer.Option(help="End the run after so many calls, retries included.", min=1)
     ] = None
-    budget_tokens: Annotated[
-        int | None, typer.Option(help="End the run after so many tokens.", min=1, show_default=False)
-    ] = None
-    budget_cost: Annotated[
-        float | None, typer.Option(help="End the run after so much money, by the key prices.", show_default=False)
-    ] = None
+    budget_tokens: Annotated[int | None, typer.Option(help="End the run after so many tokens.", min=1)] = None
+    budget_cost: Annotated[float | None, typer.Option(help="End the run after so much money, by the key prices.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +34,7 @@ class RunRequest:
     The same command again goes on with a run that was cut off; nothing that is in its log is asked twice.
     """
 
-    config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)]
+    config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.")]
     out: Annotated[
         Path | None,
         typer.Option(
@@ -52,9 +50,7 @@ class RunRequest:
             show_default="the key log, else verdicts.sqlite in the folder",
         ),
     ] = None
-    run: Annotated[
-        str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.", show_default=False)
-    ] = None
+    run: Annotated[str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.")] = None
     limits: RunLimits = field(default_factory=RunLimits)
     engine: Annotated[
         Literal["local", "ray"] | None,
@@ -75,8 +71,7 @@ class RunRequest:
         tuple[str, ...],
         typer.Option(
             help="Gate METRIC OP VALUE: ask cases in random order until the evidence settles it, for or against; exit "
-            "code 1 unless it is for it. May be given several times; no other gates beside it.",
-            show_default=False,
+            "code 1 unless it is for it. May be given several times; no other gates beside it."
         ),
     ] = ()
     gates: GateOptions = field(default_factory=GateOptions)
@@ -95,16 +90,12 @@ class ReportRequest:
         typer.Argument(
             metavar="RUN_OR_LOG",
             help="Folder of a run, a verdict log (.sqlite, .parquet, .csv or .jsonl, also .gz), or postgresql+psycopg://...",
-            show_default=False,
         ),
     ]
     rule: Annotated[
-        str | None,
-        typer.Option(
-            help="How to fold a log, as majority, or module:function. A run has its rule.", show_default=False
-        ),
+        str | None, typer.Option(help="How to fold a log, as majority, or module:function. A run has its rule.")
     ] = None
-    run: Annotated[str | None, typer.Option(help="The run of a log that holds several.", show_default=False)] = None
+    run: Annotated[str | None, typer.Option(help="The run of a log that holds several.")] = None
     judges: OnlyJudges = ()
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict of a log as a label, numbers too.")] = (
         False
@@ -115,31 +106,23 @@ class ReportRequest:
     tolerance: Annotated[
         float | None, typer.Option(help="How far two scores lie apart and still agree, of a log.", show_default="1.0")
     ] = None
-    html: Annotated[
-        str | None, typer.Option(help="Write one HTML page there; - is standard output.", show_default=False)
-    ] = None
-    markdown: Annotated[
-        str | None, typer.Option(help="Write Markdown for GitHub there, or to -.", show_default=False)
-    ] = None
-    junit: Annotated[str | None, typer.Option(help="Write JUnit XML there, or to -.", show_default=False)] = None
+    html: Annotated[str | None, typer.Option(help="Write one HTML page there; - is standard output.")] = None
+    markdown: Annotated[str | None, typer.Option(help="Write Markdown for GitHub there, or to -.")] = None
+    junit: Annotated[str | None, typer.Option(help="Write JUnit XML there, or to -.")] = None
     csv: Annotated[
-        str | None,
-        typer.Option(help="Write a table with a line a judge, case and criterion there, or to -.", show_default=False),
+        str | None, typer.Option(help="Write a table with a line a judge, case and criterion there, or to -.")
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.report/1).")] = False
     results: Annotated[bool, typer.Option("--results", help="With --json: every case's result as well.")] = False
-    cases: Annotated[
-        Path | None,
-        typer.Option(help="The cases (.csv, .jsonl), whose texts the report then shows.", show_default=False),
-    ] = None
-    annotations: Annotated[
-        Path | None, typer.Option(help="People's labels, for the alternative annotator test.", show_default=False)
-    ] = None
+    cases: Annotated[Path | None, typer.Option(help="The cases (.csv, .jsonl), whose texts the report then shows.")] = (
+        None
+    )
+    annotations: Annotated[Path | None, typer.Option(help="People's labels, for the alternative annotator test.")] = (
+        None
+    )
     humans: Annotated[
         tuple[str, ...],
-        typer.Option(
-            help="Annotators in --annotations: names, comma lists, patterns as 'annotator_*'.", show_default=False
-        ),
+        typer.Option(help="Annotators in --annotations: names, comma lists, patterns as 'annotator_*'."),
     ] = ()
     epsilon: Annotated[float, typer.Option(help="What the judge is allowed for being cheaper than people.")] = 0.2
     on_abstain: Annotated[

@@ -50,10 +50,9 @@ class LabelRequest:
         typer.Argument(
             metavar="CASES",
             help="A case file (.csv or .jsonl); with --merge the annotators' logs.",
-            show_default=False,
         ),
     ] = ()
-    annotator: Annotated[str | None, typer.Option(help="Who labels.", show_default=False)] = None
+    annotator: Annotated[str | None, typer.Option(help="Who labels.")] = None
     out: Annotated[
         Path | None, typer.Option(help="The log of labels; with --merge the case file.", show_default="labels.jsonl")
     ] = None
@@ -69,13 +68,9 @@ class LabelRequest:
         typer.Option("--criterion", help="What is asked about; may be given several times.", show_default="verdict"),
     ] = ()
     seed: Annotated[int, typer.Option(help="Draws the order of cases and the places of two answers.")] = 0
-    sheet: Annotated[
-        Path | None, typer.Option(help="Write a sheet (.csv or .jsonl) to fill instead.", show_default=False)
-    ] = None
-    from_sheet: Annotated[
-        Path | None, typer.Option(help="Add the labels of a filled sheet to the log.", show_default=False)
-    ] = None
-    cases: Annotated[Path | None, typer.Option(help="The labelled cases (with --merge).", show_default=False)] = None
+    sheet: Annotated[Path | None, typer.Option(help="Write a sheet (.csv or .jsonl) to fill instead.")] = None
+    from_sheet: Annotated[Path | None, typer.Option(help="Add the labels of a filled sheet to the log.")] = None
+    cases: Annotated[Path | None, typer.Option(help="The labelled cases (with --merge).")] = None
     consensus: Annotated[str, typer.Option(help="How several labels become one (with --merge).")] = "majority"
     merge: Annotated[bool, typer.Option("--merge", help="Merge logs into cases with a gold column.")] = False
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over --out (with --merge).")] = False

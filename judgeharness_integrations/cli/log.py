@@ -158,9 +158,7 @@ def _group() -> None:
 
 _Log: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--log", help="The database: a .sqlite or .db file, or postgresql+psycopg://USER@HOST/DB.", show_default=False
-    ),
+    typer.Option("--log", help="The database: a .sqlite or .db file, or postgresql+psycopg://USER@HOST/DB."),
 ]
 
 
@@ -172,7 +170,6 @@ class ImportRequest:
         Path,
         typer.Argument(
             help="A verdict log: .csv or .jsonl, each also as .gz, .parquet, or another database file.",
-            show_default=False,
         ),
     ]
     log: _Log
@@ -187,9 +184,7 @@ class ExportRequest:
     """Write the rows of a log to a file, in the order they came."""
 
     log: _Log
-    out: Annotated[
-        Path, typer.Option(help="The file: .csv or .jsonl, each also as .gz, or .parquet.", show_default=False)
-    ]
+    out: Annotated[Path, typer.Option(help="The file: .csv or .jsonl, each also as .gz, or .parquet.")]
     run: Annotated[str | None, typer.Option(help="Only this run.", show_default="all")] = None
 
 

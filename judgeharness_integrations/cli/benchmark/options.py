@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 
 Models = Annotated[
-    Path | None,
-    typer.Option(
-        "--models", help="YAML: model -> options (temperature, base_url ...), prices; * is any.", show_default=False
-    ),
+    Path | None, typer.Option("--models", help="YAML: model -> options (temperature, base_url ...), prices; * is any.")
 ]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", min=1, help="Calls of each model at a time.")]
 
@@ -47,9 +44,7 @@ class Spending:
     max_calls: Annotated[
         int | None, typer.Option(min=0, help="Calls at most, retries included.", show_default="no limit")
     ] = None
-    max_cost: Annotated[
-        float | None, typer.Option(help="Money at most, by the prices of --models.", show_default=False)
-    ] = None
+    max_cost: Annotated[float | None, typer.Option(help="Money at most, by the prices of --models.")] = None
     timeout_s: float = 300.0
     max_attempts: int = 4
 
@@ -100,13 +95,8 @@ class GenerateRequest:
     parallel set on which self-preference shows.
     """
 
-    docs: Annotated[
-        tuple[Path, ...],
-        typer.Argument(help="PDF, Markdown, text or JSONL files, or folders of them.", show_default=False),
-    ]
-    generator: Annotated[
-        str, typer.Option(help="Writes: provider:model, or file.py:function of yours.", show_default=False)
-    ]
+    docs: Annotated[tuple[Path, ...], typer.Argument(help="PDF, Markdown, text or JSONL files, or folders of them.")]
+    generator: Annotated[str, typer.Option(help="Writes: provider:model, or file.py:function of yours.")]
     out: Annotated[Path, typer.Option(help="The benchmark's folder; one of its own for each generator.")]
     verifier: Annotated[
         str | None,
@@ -158,7 +148,7 @@ class VerifyRequest:
     --min-grounded alone costs nothing. Interrupted or out of budget, the same command goes on.
     """
 
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The benchmark's folder.", show_default=False)]
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The benchmark's folder.")]
     verifier: Annotated[
         str | None,
         typer.Option(
@@ -188,12 +178,9 @@ class JudgeRequest:
     same command goes on with what was cut off, asks again what failed, and asks nothing twice.
     """
 
-    folder: Annotated[Path, typer.Argument(help="The benchmark's folder.", show_default=False)]
+    folder: Annotated[Path, typer.Argument(help="The benchmark's folder.")]
     judges: Annotated[
-        str,
-        typer.Option(
-            help="Who judges: provider:model or file.py:function of yours, commas between.", show_default=False
-        ),
+        str, typer.Option(help="Who judges: provider:model or file.py:function of yours, commas between.")
     ]
     mode: Annotated[
         Literal["pairwise", "pointwise", "both"],
@@ -240,8 +227,7 @@ class BenchmarkRankOptions:
         tuple[str, ...],
         typer.Option(
             help="Also rank in each group: domain, failure_type, behaviour, n_rounds, document ...; "
-            f"{SEVERAL}: in each group of them together.",
-            show_default=False,
+            f"{SEVERAL}: in each group of them together."
         ),
     ] = ()
     judges: OnlyJudges = ()
@@ -264,18 +250,12 @@ class BenchmarkRankOptions:
     ] = None
     sample: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl."),
     ] = None
     against: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR",
-            help="The parallel set, of another generator: whose rank depends on who wrote the pairs?",
-            show_default=False,
+            metavar="DIR", help="The parallel set, of another generator: whose rank depends on who wrote the pairs?"
         ),
     ] = None
     output: RankOutput = field(default_factory=RankOutput)
@@ -302,8 +282,7 @@ class CurateRequest:
         tuple[str, ...],
         typer.Option(
             help="Also leave out pairs that people found ambiguous, or are evenly split about: ambiguous. Noise leaves "
-            f"anyway; {SEVERAL}.",
-            show_default=False,
+            f"anyway; {SEVERAL}."
         ),
     ] = ()
     cut_ties: CutTies = "keep"
@@ -319,9 +298,7 @@ class ShowRequest:
     """Show one pair: conditions, verification layer by layer, and what every judge said of verdict, turn and type."""
 
     folder: BenchmarkDir
-    pair_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
-    ]
+    pair_id: Annotated[str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.")]
     full: Annotated[
         bool,
         typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too."),
@@ -363,8 +340,8 @@ class SampleRequest:
     The same seed draws the same pairs, whatever was asked since.
     """
 
-    folder: Annotated[Path, typer.Argument(help="The benchmark's folder.", show_default=False)]
-    n: Annotated[int, typer.Option("--n", help="Pairs to draw.", show_default=False)]
+    folder: Annotated[Path, typer.Argument(help="The benchmark's folder.")]
+    n: Annotated[int, typer.Option("--n", help="Pairs to draw.")]
     by: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -386,7 +363,7 @@ class ExportRequest:
     """Write the pairs by difficulty, those that people found to be clean held out. Training is out of scope."""
 
     folder: BenchmarkDir
-    out: Annotated[Path, typer.Option(help="A folder for the files; empty, or with --overwrite.", show_default=False)]
+    out: Annotated[Path, typer.Option(help="A folder for the files; empty, or with --overwrite.")]
     format: Annotated[
         str,
         typer.Option("--format", help="native lines of pairs, or rankjudge: the field names of the public release."),
@@ -415,10 +392,9 @@ class ConvertRequest:
             metavar="FILE...",
             help="JSON or JSONL with id, domain, convo_a, convo_b, better_is_a, plan {good, bad}, metadata "
             "{user_behavior_type, assistant_behavior_type, n_rounds, bad_round_index, context}.",
-            show_default=False,
         ),
     ]
-    out: Annotated[Path, typer.Option(help="The benchmark's folder; empty, or new.", show_default=False)]
+    out: Annotated[Path, typer.Option(help="The benchmark's folder; empty, or new.")]
     generator: Annotated[
         str | None, typer.Option(help="Who wrote the pairs.", show_default="each pair's key generator, else unknown")
     ] = None
@@ -440,30 +416,20 @@ class DiscoverRequest:
 
     transcripts: Annotated[
         tuple[Path, ...],
-        typer.Argument(
-            help="Conversations: JSONL (id, and text or messages), .txt and .md files, or folders of them.",
-            show_default=False,
-        ),
+        typer.Argument(help="Conversations: JSONL (id, and text or messages), .txt and .md files, or folders of them."),
     ] = ()
-    model: Annotated[
-        str | None, typer.Option(help="Reads: provider:model, or file.py:function of yours.", show_default=False)
-    ] = None
+    model: Annotated[str | None, typer.Option(help="Reads: provider:model, or file.py:function of yours.")] = None
     kind: Annotated[Literal["failure_types", "behaviours"], typer.Option("--of", help="What is looked for.")] = (
         "failure_types"
     )
     taxonomy: Annotated[
         Path | None, typer.Option(help="The present types, as YAML.", show_default="the seven and seven of ours")
     ] = None
-    out: Annotated[Path | None, typer.Option(help="Folder for answers and proposals.yaml.", show_default=False)] = None
+    out: Annotated[Path | None, typer.Option(help="Folder for answers and proposals.yaml.")] = None
     decided: Annotated[
-        Path | None,
-        typer.Option(
-            help="A proposals.yaml with decisions, to be made a taxonomy; nothing is asked.", show_default=False
-        ),
+        Path | None, typer.Option(help="A proposals.yaml with decisions, to be made a taxonomy; nothing is asked.")
     ] = None
-    taxonomy_out: Annotated[
-        Path | None, typer.Option(help="The taxonomy to write (with --decided).", show_default=False)
-    ] = None
+    taxonomy_out: Annotated[Path | None, typer.Option(help="The taxonomy to write (with --decided).")] = None
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over --taxonomy-out.")] = False
     models: Models = None
     spending: Spending = field(default_factory=Spending)
