@@ -9,7 +9,7 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model
 from judgeharness_integrations.cli._command import part_of
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._label_options import CalibrateRequest
@@ -101,11 +101,16 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     options = build_harness_options(config) | {"observers": (*default_observers(), count), "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
-    asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = [*money_notes([asked], prices_of(config), labelled.cases), *clusters.copied]
-    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
-    check_cost(plan.total, limit)
-    confirm(plan.total, yes=yes)
+    agree(
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        config,
+        labelled.cases,
+        prices=prices_of(config),
+        max_calls=limit,
+        yes=yes,
+        stderr=request.as_json,
+        remarks=clusters.copied,
+    )
     model = judge_model(judge, config.judges[place])
     candidate = asked_candidate(judge, harness.design_for(judge), model)
     labelled = replace(labelled, candidates=study.count(everything.golds()[0], candidate))

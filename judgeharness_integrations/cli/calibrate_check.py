@@ -32,7 +32,7 @@ from judgeharness_integrations.analysis.calibration.history import (
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import check_file, print_json
 from judgeharness_integrations.cli._replay import rule_of
@@ -258,11 +258,15 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     options = build_harness_options(config) | {"observers": default_observers() or None, "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, cases)
-    asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = money_notes([asked], prices_of(config), cases)
-    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
-    check_cost(plan.total, limit)
-    confirm(plan.total, yes=yes)
+    agree(
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        config,
+        cases,
+        prices=prices_of(config),
+        max_calls=limit,
+        yes=yes,
+        stderr=request.as_json,
+    )
     results = _asked(harness, judge, cases, model)
     failed = [row for result in results for row in result.rows if not row.ok]
     for line in told(judge.name, failures(failed, config.model_dump())):

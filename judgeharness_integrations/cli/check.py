@@ -18,15 +18,7 @@ from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDow
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.checking import CheckReport, check_rows
 from judgeharness_integrations.analysis.replay import rows_about
-from judgeharness_integrations.cli._asking import (
-    Asking,
-    check_cost,
-    confirm,
-    judge_model,
-    money_notes,
-    print_plans,
-    usage_before,
-)
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._judge_options import CheckRequest
 from judgeharness_integrations.cli._output import append_summary, check_folder, print_json, summary_file
@@ -36,10 +28,9 @@ from judgeharness_integrations.cli.exits import (
     GATE_FAILED,
     NOT_GRADED,
     OK,
-    Terminated,
-    finishing,
     stop_code,
     stop_word,
+    stoppable,
     terminable,
     undisturbed,
 )
@@ -373,7 +364,7 @@ def _check(config: Config, request: CheckRequest) -> int:
         for one in parts.judges:
             budget.check_price(one.model)
         known = {one.run: sum(used.calls for used in log.usage(one.run)) if log else 0 for one in parts.judges}
-        _agree(parts, spending, request, known, usage)
+        _confirm(parts, spending, request, known, usage)
         log = stack.enter_context(place.open()) if log is None else log
         note_beginning(parts, log)
         return finished(_asked(parts, request, log, budget), log, folder, request)
@@ -394,7 +385,7 @@ def _check_place(place: RunPlace) -> None:
     check_folder(folder, (CHECK, VERDICTS), overwrite=True)
 
 
-def _agree(
+def _confirm(
     parts: CheckParts,
     spending: Spending,
     request: CheckRequest,
@@ -402,8 +393,7 @@ def _agree(
     usage: Sequence[ModelUsage],
 ) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
-    plans = {one.judge.name: one.plan for one in parts.judges}
-    total, answered = sum(plan.total for plan in plans.values()), sum(known.values())
+    total, answered = sum(one.plan.total for one in parts.judges), sum(known.values())
     notes = [
         f"{one.judge.name}: {counted(count, 'answer is', 'answers are')} in the log"
         for one in parts.judges
@@ -419,12 +409,19 @@ def _agree(
         )
         for one in parts.judges
     ]
-    notes += money_notes(judges, spending.prices, parts.cases)
-    limit = spending.planned
-    print_plans(plans, parts.config, max_calls=limit, stderr=request.as_json, budget=spending.shown, notes=notes)
-    check_cost(total, limit)
-    if answered != total:
-        confirm(total - answered if answered < total else total, yes=request.yes, at_most=True)
+    agree(
+        judges,
+        parts.config,
+        parts.cases,
+        prices=spending.prices,
+        max_calls=spending.planned,
+        yes=request.yes,
+        stderr=request.as_json,
+        budget=spending.shown,
+        notes=notes,
+        left=total - answered if answered <= total else total,
+        at_most=True,
+    )
 
 
 def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget) -> CheckEnd:
@@ -434,16 +431,14 @@ def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget
     stopped: BaseException | None = None
     for one in parts.judges:
         if stopped is None:
-            try:
-                with finishing(budget):
-                    reports += _reported(one, parts, request, log, budget)
-            except JudgeDownError as error:
-                down.append(without_secrets(str(error).rstrip("."), parts.config.model_dump()))
-            except (KeyboardInterrupt, Terminated) as error:
-                stopped = error
-            if stopped is None and budget.ended:
-                stopped = KeyboardInterrupt()
-                reports = [report for report in reports if report.judge != one.judge.name]
+            mine: list[CheckReport] = []
+            with stoppable(budget, JudgeDownError) as stop:
+                mine = list(_reported(one, parts, request, log, budget))
+            if isinstance(stop.by, JudgeDownError):
+                down.append(without_secrets(str(stop.by).rstrip("."), parts.config.model_dump()))
+            else:
+                stopped = stop.by
+            reports += mine if stopped is None else []
         if stopped is not None:
             with undisturbed():  # what the log holds; nothing is asked
                 reports += _reported(one, parts, request, log, Budget(exhausted=True, reason="interrupted"))

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
@@ -76,6 +77,30 @@ def finishing(budget: Budget | None) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@dataclass
+class Stop:
+    """What ended some asking early; None: nothing did."""
+
+    by: BaseException | None = None
+
+
+@contextmanager
+def stoppable(budget: Budget | None, *errors: type[Exception]) -> Iterator[Stop]:
+    """Ask within this: an interrupt, a termination or one of `errors` ends it, and is noted rather than raised.
+
+    What was answered until then is kept and written down by whoever asked. See `finishing` for a first interrupt.
+    """
+    stop = Stop()
+    noted: tuple[type[BaseException], ...] = (KeyboardInterrupt, Terminated, *errors)
+    try:
+        with finishing(budget):
+            yield stop
+    except noted as error:
+        stop.by = error
+    if stop.by is None and budget is not None and budget.ended:
+        stop.by = KeyboardInterrupt()
 
 
 @contextmanager

@@ -11,15 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._asking import (
-    Asking,
-    check_cost,
-    confirm,
-    judge_model,
-    money_notes,
-    print_plans,
-    usage_before,
-)
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
 from judgeharness_integrations.cli._gates import gates_of
 from judgeharness_integrations.cli._output import summary_file
 from judgeharness_integrations.cli._run_options import RunRequest
@@ -99,7 +91,7 @@ def _run(config: Config, request: RunRequest) -> int:
         asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
         for tally in asked.tallies:
             budget.check_price(tally.model_name)
-        _agree(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        _confirm(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
         asked = _counted(asked)
         log = stack.enter_context(place.open()) if log is None else log
         going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
@@ -116,7 +108,7 @@ def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
     return Before(run=run, record=record, usage=usage)
 
 
-def _agree(
+def _confirm(
     asked: _Asked,
     before: Before,
     spending: Spending,
@@ -138,15 +130,19 @@ def _agree(
         for tally in asked.tallies
     ]
     held = {tally.judge.name: asked.harness.certificate_for(tally.judge, tally.model) for tally in asked.tallies}
-    told = [*plan_notes(before, plans, asked.judges), *certificate_notes(asked.judges, held)]
-    notes = [*told, *order, *money_notes(judges, spending.prices, asked.cases)]
-    print_plans(
-        plans, asked.config, max_calls=spending.planned, stderr=request.as_json, budget=spending.shown, notes=notes
+    agree(
+        judges,
+        asked.config,
+        asked.cases,
+        prices=spending.prices,
+        max_calls=spending.planned,
+        yes=request.yes,
+        stderr=request.as_json,
+        budget=spending.shown,
+        notes=[*plan_notes(before, plans, asked.judges), *certificate_notes(asked.judges, held), *order],
+        left=max(sum(plan.total for plan in plans.values()) - before.calls, 0),
+        at_most=log is not None and asked.harness.reuse,
     )
-    total = sum(plan.total for plan in plans.values())
-    check_cost(total, spending.planned)
-    is_shared = log is not None and asked.harness.reuse
-    confirm(max(total - before.calls, 0), yes=request.yes, at_most=is_shared)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,14 @@ from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._run_until import check_run
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, Terminated, finishing, stop_code, stop_word, undisturbed
+from judgeharness_integrations.cli.exits import (
+    NOT_GRADED,
+    OK,
+    stop_code,
+    stop_word,
+    stoppable,
+    undisturbed,
+)
 from judgeharness_integrations.cli.run_place import RunPlace, noting_spent
 from judgeharness_integrations.cli.summary import JudgeTally, summary_document
 from judgeharness_integrations.judging.config import Config
@@ -100,17 +107,16 @@ def go(going: RunGoing) -> int:
 
 def _asked_all(going: RunGoing) -> BaseException | None:
     """Ask every judge; return what ended that early: what was answered is summed up all the same."""
-    path = going.place.folder / RESULTS
-    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as results:
-        try:
-            with finishing(going.harness.budget), noting_spent(going.log, going.run, going.harness.budget):
-                for tally in going.tallies:
-                    going.harness.observers = default_observers(calls=tally.plan.total) or None
-                    _ask(going, tally, results)
-        except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
-            return error
-    ended = going.harness.budget is not None and going.harness.budget.ended
-    return KeyboardInterrupt() if ended else None
+    path, budget = going.place.folder / RESULTS, going.harness.budget
+    with (
+        open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as results,
+        stoppable(budget, JudgeHarnessError, OSError) as stop,
+        noting_spent(going.log, going.run, budget),
+    ):
+        for tally in going.tallies:
+            going.harness.observers = default_observers(calls=tally.plan.total) or None
+            _ask(going, tally, results)
+    return stop.by
 
 
 def _written_down(going: RunGoing, stopped: BaseException | None) -> int:

@@ -361,12 +361,12 @@ def test_an_interrupt_keeps_what_was_answered(folder: BenchmarkFolder, capsys: p
 def test_a_termination_keeps_what_was_answered(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judgeharness_integrations.cli.benchmark import _judge
+    from judgeharness_integrations.cli.benchmark import judge as _judge
 
     def terminated(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(_judge._Going, "_ask_one", terminated)
+    monkeypatch.setattr(_judge._Judging, "_ask_one", terminated)
     assert judge(folder, "strong") == 143
     assert "terminated: 20 of 20 calls are left" in capsys.readouterr().err
 

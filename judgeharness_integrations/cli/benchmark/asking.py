@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 
@@ -14,10 +14,19 @@ import typer
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
-from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
+from judgeharness_integrations.benchmark.asker import Asker, Unfinished, limited, worked
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, Terminated, finishing, stop_code, stop_word, terminable
+from judgeharness_integrations.cli.exits import (
+    NOT_GRADED,
+    OK,
+    stop_code,
+    stop_word,
+    stoppable,
+    terminable,
+)
 from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.execution.observing import Spans, default_observers
@@ -31,7 +40,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.journal import StepUsage
     from judgeharness_integrations.judging.chatmodels import ChatModel
-    from judgeharness_integrations.judging.execution.budget import Budget
 
 
 _ANY_MODEL: Final = "*"
@@ -126,7 +134,7 @@ class Outcome(Generic[_Item, _Made]):
     """
 
     results: tuple[_Made | Unfinished[_Item], ...]
-    stopped: KeyboardInterrupt | Terminated | None
+    stopped: BaseException | None
     calls: int
 
     @property
@@ -181,7 +189,7 @@ def ask_all(
         raise UsageError(f"--max-concurrency must be at least 1, not {concurrency}.")
     for model in models:
         budget.check_price(model.name)
-    before, results, stopped = budget.spent, dict[int, _Made | Unfinished[_Item]](), None
+    before, results = budget.spent, dict[int, _Made | Unfinished[_Item]]()
     spans = Spans(default_observers())
 
     async def one(place: int) -> None:
@@ -194,23 +202,58 @@ def ask_all(
                 if isinstance(result, Unfinished):
                     results[result.item] = Unfinished(item=items[result.item], reason=result.reason)
 
-    try:
-        with (
-            terminable(),
-            finishing(budget),
-            limited(models, max_concurrency=concurrency),
-            spans.around("run", title, calls=len(items)),
-        ):
-            run_sync(every())
-    except (KeyboardInterrupt, Terminated) as error:
-        stopped = error
-    if stopped is None and budget.ended:
-        stopped = KeyboardInterrupt()
+    with (
+        stoppable(budget) as stop,
+        terminable(),
+        limited(models, max_concurrency=concurrency),
+        spans.around("run", title, calls=len(items)),
+    ):
+        run_sync(every())
     left = {place: Unfinished(item=item, reason=_NOT_ASKED) for place, item in enumerate(items) if place not in results}
     whole = {**results, **left}
     return Outcome(
-        results=tuple(whole[place] for place in range(len(items))), stopped=stopped, calls=budget.spent - before
+        results=tuple(whole[place] for place in range(len(items))), stopped=stop.by, calls=budget.spent - before
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a command asks: which models, within which budget; every answer is kept in the journal."""
+
+    journal: Journal
+    models: Sequence[ChatModel]
+    file: ModelFile
+    budget: Budget
+    concurrency: int
+    policy: CallPolicy = field(default_factory=CallPolicy)
+
+    def ask(
+        self,
+        items: Sequence[_Item],
+        make: Callable[[_Item, Asker], Awaitable[_Made]],
+        *,
+        title: str,
+        known: bool = False,
+    ) -> Outcome[_Item, _Made]:
+        """Make something of every item, as `ask_all` does; `known`: of the answers that are kept, asking nothing."""
+        budget = Budget(max_calls=0) if known else self.budget
+        asker = Asker(journal=self.journal, budget=budget, policy=self.policy)
+        return ask_all(
+            items,
+            lambda item: make(item, asker),
+            models=self.models,
+            budget=budget,
+            concurrency=self.concurrency,
+            title=title,
+        )
+
+    def costs(self, steps: Collection[str] | None = None) -> list[Cost]:
+        """Return what each step took of each model, those of earlier commands included; of all steps, or some."""
+        return cost_rows(self.journal.usage(), self.file.prices, steps=steps)
+
+    def end(self, outcome: Outcome[Any, Any], what: str) -> int:
+        """Say on standard error what is unfinished and why, and return the exit code; see `ended`."""
+        return ended(outcome, what=what, options=self.file.options)
 
 
 def ended(outcome: Outcome[Any, Any], *, what: str, options: object = None) -> int:

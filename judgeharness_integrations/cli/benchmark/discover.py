@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 from rich.console import Console
@@ -51,23 +51,16 @@ from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, loa
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import check_file, print_json
 from judgeharness_integrations.cli.benchmark.asking import (
-    ModelFile,
+    Job,
     Outcome,
-    ask_all,
     cost_document,
-    cost_rows,
     cost_table,
-    ended,
     read_model_file,
 )
 from judgeharness_integrations.cli.benchmark.options import DiscoverRequest
 from judgeharness_integrations.cli.exits import OK
-from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text, share
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.budget import Budget
 
 
 def apply_decisions(proposals: Path, *, taxonomy: Path | None, out: Path | None, overwrite: bool, as_json: bool) -> int:
@@ -368,127 +361,93 @@ def discover_types(request: DiscoverRequest) -> int:
     folder = BenchmarkFolder(request.out)
     transcripts, taxonomy = read_transcripts(request.transcripts), load_taxonomy(request.taxonomy)
     models = read_model_file(request.models)
-    going = _Going(
-        request=request,
-        transcripts=transcripts,
-        taxonomy=taxonomy,
-        models=models,
-        model=models.model(request.model),
-        budget=request.spending.budget(models),
-        folder=folder,
-    )
+    model, budget = models.model(request.model), request.spending.budget(models)
     with folder.held():
-        return going.go()
+        before = _before(folder, request.kind)
+        budget.check_price(model.name)
+        plan = DiscoverPlan(transcripts=len(transcripts), model=model.name, kind=request.kind)
+        typer.echo(plan.text, err=request.as_json)
+        confirm(plan.at_most, yes=request.yes, at_most=True)
+        with folder.journal() as journal:
+            job = Job(journal=journal, models=[model], file=models, budget=budget, concurrency=request.max_concurrency)
+            discovered = _discovered(job, request, transcripts, taxonomy, before=before, path=folder.path / PROPOSALS)
+        return _end(job, discovered, request, taxonomy)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Going:
-    """Everything a discovery needs once it may ask."""
+def _before(folder: BenchmarkFolder, kind: Kind) -> ProposalsFile | None:
+    """Return the proposals that stand in the folder, with what people decided about them."""
+    path = folder.path / PROPOSALS
+    if not path.is_file():
+        return None
+    before = read_proposals(path)
+    if before.of != kind:
+        raise UsageError(f"{path} holds proposals of {before.of}: give another --out for each kind.")
+    return before
 
-    request: DiscoverRequest
-    transcripts: Sequence[Transcript]
-    taxonomy: Taxonomy
-    models: ModelFile
-    model: ChatModel
-    budget: Budget
-    folder: BenchmarkFolder
 
-    @property
-    def path(self) -> Path:
-        """The file of proposals."""
-        return self.folder.path / PROPOSALS
+def _discovered(
+    job: Job,
+    request: DiscoverRequest,
+    transcripts: Sequence[Transcript],
+    taxonomy: Taxonomy,
+    *,
+    before: ProposalsFile | None,
+    path: Path,
+) -> Discovered:
+    """Ask, and write the proposals."""
+    [model] = job.models
 
-    def go(self) -> int:
-        """Ask, write the proposals, print, and have a person decide where one is there."""
-        before = self._before()
-        self.budget.check_price(self.model.name)
-        plan = DiscoverPlan(transcripts=len(self.transcripts), model=self.model.name, kind=self.request.kind)
-        typer.echo(plan.text, err=self.request.as_json)
-        confirm(plan.at_most, yes=self.request.yes, at_most=True)
-        with self.folder.journal() as journal:
-            asker = Asker(journal=journal, budget=self.budget)
-            covers = self._covers(asker)
-            whole = not covers.unfinished and covers.stopped is None
-            # proposals rest on all that is uncovered: they wait until that is known
-            found = self._found(batches(self.transcripts, covers.made), asker) if whole else None
-            costs = cost_rows(journal.usage(), self.models.prices, steps=(COVER, PROPOSE))
-        file = self._written(before, found)
-        discovered = Discovered(
-            kind=self.request.kind,
-            transcripts=self.transcripts,
-            types=list(getattr(self.taxonomy, self.request.kind)),
-            covers=covers,
-            found=found,
-            file=file,
-            path=self.path,
-            costs=costs,
-        )
-        return self._tell(discovered)
+    async def cover(transcript: Transcript, asker: Asker) -> Cover:
+        return await covered(transcript, taxonomy=taxonomy, kind=request.kind, model=model, asker=asker)
 
-    def _before(self) -> ProposalsFile | None:
-        """Return the proposals that stand in the folder, with what people decided about them."""
-        if not self.path.is_file():
-            return None
-        before = read_proposals(self.path)
-        if before.of != self.request.kind:
-            raise UsageError(f"{self.path} holds proposals of {before.of}: give another --out for each kind.")
+    async def propose(batch: Batch, asker: Asker) -> Found:
+        return await proposed(batch, taxonomy=taxonomy, kind=request.kind, model=model, asker=asker)
+
+    covers = job.ask(transcripts, cover, title="transcripts")
+    found = None
+    if not covers.unfinished and covers.stopped is None:  # proposals rest on all that is uncovered
+        found = job.ask(batches(transcripts, covers.made), propose, title="proposals")
+    return Discovered(
+        kind=request.kind,
+        transcripts=transcripts,
+        types=list(getattr(taxonomy, request.kind)),
+        covers=covers,
+        found=found,
+        file=_proposals(before, found, taxonomy, kind=request.kind, path=path),
+        path=path,
+        costs=job.costs((COVER, PROPOSE)),
+    )
+
+
+def _proposals(
+    before: ProposalsFile | None, found: Outcome[Batch, Found] | None, taxonomy: Taxonomy, *, kind: Kind, path: Path
+) -> ProposalsFile | None:
+    """Write the proposals once all are there, what stood there before as it was, and return the file."""
+    if found is None or found.unfinished:
         return before
+    suggested = [one for part in found.made for one in part.suggested]
+    new = proposals_of(suggested, taxonomy, kind=kind)
+    file = ProposalsFile(of=kind, proposals=joined(before.proposals if before else (), new))
+    write_proposals(file, path)
+    return file
 
-    def _covers(self, asker: Asker) -> Outcome[Transcript, Cover]:
-        cover = partial(covered, taxonomy=self.taxonomy, kind=self.request.kind, model=self.model, asker=asker)
-        return ask_all(
-            self.transcripts,
-            cover,
-            models=[self.model],
-            budget=self.budget,
-            concurrency=self.request.max_concurrency,
-            title="transcripts",
-        )
 
-    def _found(self, parts: Sequence[Batch], asker: Asker) -> Outcome[Batch, Found]:
-        propose = partial(proposed, taxonomy=self.taxonomy, kind=self.request.kind, model=self.model, asker=asker)
-        return ask_all(
-            parts,
-            propose,
-            models=[self.model],
-            budget=self.budget,
-            concurrency=self.request.max_concurrency,
-            title="proposals",
-        )
-
-    def _written(self, before: ProposalsFile | None, found: Outcome[Batch, Found] | None) -> ProposalsFile | None:
-        """Write the proposals once all are there, what stood there before as it was, and return the file."""
-        if found is None or found.unfinished:
-            return before
-        suggested = [one for part in found.made for one in part.suggested]
-        new = proposals_of(suggested, self.taxonomy, kind=self.request.kind)
-        file = ProposalsFile(of=self.request.kind, proposals=joined(before.proposals if before else (), new))
-        write_proposals(file, self.path)
-        return file
-
-    def _tell(self, discovered: Discovered) -> int:
-        if self.request.as_json:
-            print_json(discovered.document())
-        else:
-            print_discovered(discovered)
-        code = ended(discovered.covers, what="transcripts", options=self.models.options)
-        if discovered.found is not None:
-            code = code or ended(discovered.found, what="batches of proposals", options=self.models.options)
-        if code == 0 and discovered.file is not None and self._somebody():
-            self._decide(discovered.file)
-        return code
-
-    def _somebody(self) -> bool:
-        """Whether somebody is there to decide."""
-        terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        return terminal and not self.request.yes and not self.request.as_json
-
-    def _decide(self, file: ProposalsFile) -> None:
-        sitting = Sitting(
-            file,
-            self.taxonomy,
+def _end(job: Job, discovered: Discovered, request: DiscoverRequest, taxonomy: Taxonomy) -> int:
+    """Print what was found, have a person decide where one is there, and return the exit code."""
+    if request.as_json:
+        print_json(discovered.document())
+    else:
+        print_discovered(discovered)
+    code = job.end(discovered.covers, "transcripts")
+    if discovered.found is not None:
+        code = code or job.end(discovered.found, "batches of proposals")
+    somebody = sys.stdin.isatty() and sys.stdout.isatty() and not request.yes and not request.as_json
+    if code == OK and discovered.file is not None and somebody:
+        Sitting(
+            discovered.file,
+            taxonomy,
             read=lambda: sys.stdin.readline(),  # noqa: PLW0108 - the stream of the moment
             write=partial(typer.echo, nl=False),
-            save=lambda changed: write_proposals(changed, self.path),
-        )
-        sitting.run()
+            save=lambda changed: write_proposals(changed, discovered.path),
+        ).run()
+    return code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,6 @@ from judgeharness_integrations.benchmark.folder import (
     digest_of,
 )
 from judgeharness_integrations.benchmark.generation import generated
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
 from judgeharness_integrations.benchmark.results.checks import flow, reasons
 from judgeharness_integrations.benchmark.stats import Cost
@@ -31,20 +31,16 @@ from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_wei
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark.asking import (
-    ModelFile,
+    Job,
     Outcome,
-    ask_all,
     cost_document,
-    cost_rows,
     cost_table,
-    ended,
     read_model_file,
 )
 from judgeharness_integrations.cli.benchmark.options import GenerateRequest, Spending
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.exits import terminable, undisturbed
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
@@ -242,25 +238,34 @@ def generate_pairs(request: GenerateRequest) -> int:
     folder = BenchmarkFolder(request.out)
     _check_free(folder)
     with folder.held():
-        going = _Going(
-            request=request,
-            folder=folder,
-            models=models,
-            generator=generator,
-            verifier=verifier,
-            budget=budget,
-            documents=documents,
-            taxonomy=taxonomy,
-            settings=_settings(
-                request,
-                folder,
-                drawing=_drawing(request, documents, taxonomy),
-                models=(generator.name, None if verifier is None else verifier.name),
-                digests=(digest_of(documents), digest_of([taxonomy])),
-            ),
-            before=folder.pairs(),
+        settings = _settings(
+            request,
+            folder,
+            drawing=_drawing(request, documents, taxonomy),
+            models=(generator.name, None if verifier is None else verifier.name),
+            digests=(digest_of(documents), digest_of([taxonomy])),
         )
-        return going.go()
+        before = folder.pairs()
+        with folder.journal() as journal:
+            job = Job(
+                journal=journal,
+                models=[generator] if verifier is None else [generator, verifier],
+                file=models,
+                budget=budget,
+                concurrency=request.max_concurrency,
+                policy=request.spending.policy,
+            )
+            return _Generation(
+                request=request,
+                folder=folder,
+                job=job,
+                generator=generator,
+                verifier=verifier,
+                documents=documents,
+                taxonomy=taxonomy,
+                settings=settings,
+                before=before,
+            ).run()
 
 
 def _check_free(folder: BenchmarkFolder) -> None:
@@ -328,48 +333,46 @@ def _rounds(text: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Going:
+class _Generation:
     """A benchmark about to be made; `before` are the pairs its folder has."""
 
     request: GenerateRequest
     folder: BenchmarkFolder
-    models: ModelFile
+    job: Job
     generator: ChatModel
     verifier: ChatModel | None
-    budget: Budget
     documents: Sequence[Document]
     taxonomy: Taxonomy
     settings: Settings
     before: Sequence[Pair]
 
-    def go(self) -> int:
+    def run(self) -> int:
         """Say what it takes, ask what is not known yet, write everything down, and return the exit code."""
         drawn = [self._drawn(number) for number in range(self.settings.n)]
-        with self.folder.journal() as journal:
-            known = self._known(drawn, journal)
-            self._check_kept(known, journal)
-            plan = self._plan(drawn, left=len(known.unfinished), journal=journal)
-            print_plan(plan, stderr=self.request.as_json)
-            if plan.left:
-                confirm(plan.at_most, yes=self.request.yes, at_most=True)
-            self._note()
-            rest = self._asked([one.item for one in known.unfinished], journal, self.budget, title="pairs")
-            with undisturbed():
-                outcome = known.then(rest)
-                self.folder.write_pairs(self._with_before(outcome.made))
-                return self._told(drawn, outcome, journal)
+        known = self._known(drawn)
+        self._check_kept(known)
+        plan = self._plan(drawn, left=len(known.unfinished))
+        print_plan(plan, stderr=self.request.as_json)
+        if plan.left:
+            confirm(plan.at_most, yes=self.request.yes, at_most=True)
+        self._note()
+        rest = self.job.ask([one.item for one in known.unfinished], self._generated, title="pairs")
+        with undisturbed():
+            outcome = known.then(rest)
+            self.folder.write_pairs(self._with_before(outcome.made))
+            return self._end(drawn, outcome)
 
     def _drawn(self, number: int) -> Conditions:
         return draw_conditions(number, documents=self.documents, taxonomy=self.taxonomy, drawing=self.settings.drawing)
 
-    def _known(self, drawn: Sequence[Conditions], journal: Journal) -> Outcome[Conditions, Pair]:
+    def _known(self, drawn: Sequence[Conditions]) -> Outcome[Conditions, Pair]:
         """Make the pairs to which every answer is known: what was finished before an interruption needs no call."""
-        outcome = self._asked(drawn, journal, Budget(max_calls=0), title="known pairs")
+        outcome = self.job.ask(drawn, self._generated, title="known pairs", known=True)
         if outcome.stopped is not None:  # nothing was asked, and nothing is lost
             raise outcome.stopped
         return outcome
 
-    def _check_kept(self, known: Outcome[Conditions, Pair], journal: Journal) -> None:
+    def _check_kept(self, known: Outcome[Conditions, Pair]) -> None:
         """Refuse to write conversations of the folder anew: what judges and people said is about those there are.
 
         Raises:
@@ -378,7 +381,8 @@ class _Going:
         """
         written = {pair.pair_id: pair.conversations for pair in self.before if pair.conversations is not None}
         left = [unfinished.item for unfinished in known.unfinished if unfinished.item.pair_id in written]
-        again = self._asked(left, journal, Budget(max_calls=0), title="known conversations", checked=False)
+        written_alone = partial(self._generated, checked=False)
+        again = self.job.ask(left, written_alone, title="known conversations", known=True)
         if again.stopped is not None:
             raise again.stopped
         made = [pair for pair in (*known.made, *again.made) if pair.pair_id in written]
@@ -401,7 +405,7 @@ class _Going:
             pairs[pair.conditions.number] = pair.model_copy(update={"conversations": kept})
         return list(pairs.values())
 
-    def _plan(self, drawn: Sequence[Conditions], *, left: int, journal: Journal) -> GeneratePlan:
+    def _plan(self, drawn: Sequence[Conditions], *, left: int) -> GeneratePlan:
         lengths = {chunk.chunk_id: len(chunk.text) for document in self.documents for chunk in document.chunks}
         drawn_types = {conditions.failure_type for conditions in drawn}
         shown = sum(lengths[chunk] for conditions in drawn for chunk in conditions.chunks)
@@ -412,7 +416,7 @@ class _Going:
             left=left,
             documents=len(self.documents),
             characters=round(shown / len(drawn)),
-            known=sum(used.answers for used in journal.usage()),
+            known=sum(used.answers for used in self.job.journal.usage()),
             spending=self.request.spending,
             readings=READINGS,
             earliest={
@@ -429,39 +433,24 @@ class _Going:
             self.folder.write_taxonomy(self.taxonomy)
         self.folder.write_settings(self.settings)
 
-    def _asked(
-        self, drawn: Sequence[Conditions], journal: Journal, budget: Budget, *, title: str, checked: bool = True
-    ) -> Outcome[Conditions, Pair]:
-        """Make pairs; unless they are to be `checked`, they are written alone."""
-        by_id = {document.document_id: document for document in self.documents}
-        asker = Asker(journal=journal, budget=budget, policy=self.request.spending.policy)
-
-        async def make(conditions: Conditions) -> Pair:
-            return await generated(
-                conditions,
-                Material.of(conditions, by_id, self.taxonomy),
-                generator=self.generator,
-                verifier=self.verifier if checked else None,
-                min_grounded=self.settings.min_grounded,
-                asker=asker,
-            )
-
-        return ask_all(
-            drawn,
-            make,
-            models=[model for model in (self.generator, self.verifier) if model is not None],
-            budget=budget,
-            concurrency=self.request.max_concurrency,
-            title=title,
+    async def _generated(self, conditions: Conditions, asker: Asker, *, checked: bool = True) -> Pair:
+        """Make a pair; unless it is to be `checked`, it is written alone."""
+        return await generated(
+            conditions,
+            Material.of(conditions, self._documents, self.taxonomy),
+            generator=self.generator,
+            verifier=self.verifier if checked else None,
+            min_grounded=self.settings.min_grounded,
+            asker=asker,
         )
 
-    def _told(self, drawn: Sequence[Conditions], outcome: Outcome[Conditions, Pair], journal: Journal) -> int:
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.document_id: document for document in self.documents}
+
+    def _end(self, drawn: Sequence[Conditions], outcome: Outcome[Conditions, Pair]) -> int:
         done = Generated(
-            folder=self.folder.path,
-            settings=self.settings,
-            drawn=drawn,
-            outcome=outcome,
-            costs=cost_rows(journal.usage(), self.models.prices),
+            folder=self.folder.path, settings=self.settings, drawn=drawn, outcome=outcome, costs=self.job.costs()
         )
         print_generated(done, as_json=self.request.as_json)
-        return ended(outcome, what="pairs", options=self.models.options)
+        return self.job.end(outcome, "pairs")

@@ -37,10 +37,9 @@ from judgeharness_integrations.cli.benchmark.options import JudgeRequest
 from judgeharness_integrations.cli.exits import (
     NOT_GRADED,
     OK,
-    Terminated,
-    finishing,
     stop_code,
     stop_word,
+    stoppable,
     terminable,
     undisturbed,
 )
@@ -290,10 +289,9 @@ def judge_pairs(request: JudgeRequest) -> int:
         pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
         asked = _asked(folder, _sampled(pairs, request.sample), judges, request)
         with folder.log() as log:
-            going = _Going(
+            return _Judging(
                 request=request, folder=folder, models=models, pairs=len(pairs), asked=asked, budget=budget, log=log
-            )
-            return going.go()
+            ).run()
 
 
 def _sampled(pairs: list[Pair], file: Path | None) -> list[Pair]:
@@ -327,7 +325,7 @@ def _asked(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Going:
+class _Judging:
     """Judges about to be asked; `pairs` is how many could be judged."""
 
     request: JudgeRequest
@@ -339,7 +337,7 @@ class _Going:
     log: SqlLog
     down: dict[str, None] = field(default_factory=dict)  # why judges that are down were asked nothing more
 
-    def go(self) -> int:
+    def run(self) -> int:
         """Say what it takes, ask, write everything down, and return the exit code."""
         left = [one.unanswered(one.rows(self.log)) for one in self.asked]
         print_plan(
@@ -350,7 +348,11 @@ class _Going:
         )
         if any(left):
             confirm(sum(left), yes=self.request.yes)
-        stopped = self._ask()
+        with stoppable(self.budget, JudgeHarnessError) as stop, terminable():
+            for one in self.asked:  # also one all of whose answers are known: they are checked
+                if not self.budget.exhausted:
+                    self._ask_one(one)
+        stopped = stop.by
         with undisturbed():
             write_judgments(read_results(self.folder), self.folder)
             if isinstance(stopped, JudgeHarnessError):
@@ -358,17 +360,6 @@ class _Going:
             document = self._document(stopped)
             self._tell(document)
         return self._ended(document, stopped)
-
-    def _ask(self) -> BaseException | None:
-        """Ask every judge, also one all of whose answers are known: they are checked; return what ended that early."""
-        try:
-            with terminable(), finishing(self.budget):
-                for one in self.asked:
-                    if not self.budget.exhausted:
-                        self._ask_one(one)
-        except (JudgeHarnessError, KeyboardInterrupt, Terminated) as error:
-            return error
-        return KeyboardInterrupt() if self.budget.ended else None
 
     def _ask_one(self, one: Asked) -> None:
         self.log.set_failed_aside(run=one.design.mode, judge=one.judge.name, case_ids=one.case_ids)

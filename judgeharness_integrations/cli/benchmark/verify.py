@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,28 +15,24 @@ from rich.text import Text
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
-from judgeharness_integrations.benchmark.journal import Journal, KnownModel, known_model
-from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.journal import KnownModel, known_model
+from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
 from judgeharness_integrations.benchmark.results.checks import reasons, tallies
 from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark.asking import (
-    ModelFile,
+    Job,
     Outcome,
-    ask_all,
     cost_document,
-    cost_rows,
     cost_table,
-    ended,
     read_model_file,
 )
 from judgeharness_integrations.cli.benchmark.options import Spending, VerifyRequest
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.exits import terminable, undisturbed
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import percent, safe_text
 
@@ -216,18 +213,23 @@ def verify_benchmark(request: VerifyRequest) -> int:
                 f"{folder.path} holds no pair with conversations yet: write them with judgeharness benchmark generate."
             )
         with folder.journal() as journal:
-            going = _Going(
+            job = Job(
+                journal=journal,
+                models=[verifier],
+                file=models,
+                budget=budget,
+                concurrency=request.max_concurrency,
+                policy=request.spending.policy,
+            )
+            return _Verification(
                 request=request,
                 folder=folder,
-                models=models,
+                job=job,
                 verifier=verifier,
-                budget=budget,
-                journal=journal,
                 before=before,
                 settings=settings,
                 pairs=pairs,
-            )
-            return going.go()
+            ).run()
 
 
 def _known(folder: BenchmarkFolder) -> ChatModel:
@@ -252,23 +254,21 @@ def _least(given: float | None, before: Settings) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Going:
+class _Verification:
     """A verification about to be made; `settings` are those it leaves behind, `before` those it found."""
 
     request: VerifyRequest
     folder: BenchmarkFolder
-    models: ModelFile
+    job: Job
     verifier: ChatModel
-    budget: Budget
-    journal: Journal
     before: Settings
     settings: Settings
     pairs: Sequence[Pair]
 
-    def go(self) -> int:
+    def run(self) -> int:
         """Say what it takes, ask, write everything down, and return the exit code."""
         asked = [pair for pair in self.pairs if pair.conversations is not None]
-        known = self._asked(asked, Budget(max_calls=0), title="known pairs")
+        known = self.job.ask(asked, self._verified, title="known pairs", known=True)
         if known.stopped is not None:
             return self._written(known)
         left = [unfinished.item for unfinished in known.unfinished]
@@ -289,30 +289,23 @@ class _Going:
         if not left:
             return self._written(known)
         confirm(plan.at_most, yes=self.request.yes, at_most=True)
-        rest = self._asked(left, self.budget, title="pairs")
-        return self._written(known.then(rest))
+        return self._written(known.then(self.job.ask(left, self._verified, title="pairs")))
 
-    def _asked(self, pairs: Sequence[Pair], budget: Budget, *, title: str) -> Outcome[Pair, Pair]:
-        documents = {document.document_id: document for document in self.folder.documents()}
-        taxonomy = self.folder.taxonomy()
-        asker = Asker(journal=self.journal, budget=budget, policy=self.request.spending.policy)
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.document_id: document for document in self.folder.documents()}
 
-        async def make(pair: Pair) -> Pair:
-            return await verified(
-                pair,
-                Material.of(pair.conditions, documents, taxonomy),
-                verifier=self.verifier,
-                min_grounded=self.settings.min_grounded,
-                asker=asker,
-            )
+    @cached_property
+    def _taxonomy(self) -> Taxonomy:
+        return self.folder.taxonomy()
 
-        return ask_all(
-            pairs,
-            make,
-            models=[self.verifier],
-            budget=budget,
-            concurrency=self.request.max_concurrency,
-            title=title,
+    async def _verified(self, pair: Pair, asker: Asker) -> Pair:
+        return await verified(
+            pair,
+            Material.of(pair.conditions, self._documents, self._taxonomy),
+            verifier=self.verifier,
+            min_grounded=self.settings.min_grounded,
+            asker=asker,
         )
 
     def _written(self, outcome: Outcome[Pair, Pair]) -> int:
@@ -324,17 +317,16 @@ class _Going:
             self.folder.write_pairs(pairs)
             if not outcome.unfinished:
                 self.folder.write_settings(self.settings)
-            costs = cost_rows(self.journal.usage(), self.models.prices, steps=STEPS)
             done = Verified(
                 folder=self.folder.path,
                 before=self.before,
                 settings=self.settings,
                 pairs=pairs,
                 outcome=outcome,
-                costs=costs,
+                costs=self.job.costs(STEPS),
             )
             print_verified(done, as_json=self.request.as_json)
-            return ended(outcome, what="pairs", options=self.models.options)
+            return self.job.end(outcome, "pairs")
 
 
 def _under(settings: Settings, pair: Pair) -> Pair:
