@@ -197,14 +197,14 @@ def usage_before(
     log: SqlLog | None, judge: str, model: str | None, usage: Iterable[ModelUsage]
 ) -> Sequence[ModelUsage]:
     """Return what a judge used of its model in this run (`usage`), else in the last run of the log that asked it."""
-    mine = _made(usage, judge, model)
+    mine = _usage_of(usage, judge, model)
     for record in reversed(() if log is None or mine else log.records()[-_MOST_RUNS:]):
-        if log is not None and (mine := _made(log.usage(record.run), judge, model)):
+        if log is not None and (mine := _usage_of(log.usage(record.run), judge, model)):
             return mine
     return mine
 
 
-def _made(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
+def _usage_of(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
     names = None if model is None else {*names_of(model)}
     return [
         used

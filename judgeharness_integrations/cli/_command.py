@@ -37,7 +37,7 @@ def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Call
 
     def run(**given: Any) -> None:
         does = pkgutil.resolve_name(work) if isinstance(work, str) else work
-        raise typer.Exit(does(_made(request, given)) or 0)
+        raise typer.Exit(does(_request_of(request, given)) or 0)
 
     parameters = list(_parameters(request).values())
     signature: Any = inspect.Signature(parameters)
@@ -63,7 +63,7 @@ def _parameters(request: type[Any]) -> dict[str, inspect.Parameter]:
         if option is None:
             parameters |= _parameters(kind)
             continue
-        annotation, default = _asked(kind, field.default)
+        annotation, default = _parameter(kind, field.default)
         parameters[field.name] = inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, option]
         )
@@ -81,7 +81,7 @@ def _declared(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Any]]:
             yield field, *get_args(hint)
 
 
-def _asked(kind: Any, default: Any) -> tuple[Any, Any]:
+def _parameter(kind: Any, default: Any) -> tuple[Any, Any]:
     """Return the type that typer is asked for and its default."""
     plain = _plain(kind)
     required = default is MISSING
@@ -107,11 +107,11 @@ def _words(kind: Any) -> type[StrEnum]:
     return StrEnum("Word", {word.replace("-", "_"): word for word in get_args(kind)})  # type: ignore[return-value]
 
 
-def _made(request: type[_Request], given: Mapping[str, Any]) -> _Request:
+def _request_of(request: type[_Request], given: Mapping[str, Any]) -> _Request:
     """Return the request of what was given; what was not is as the field says."""
     values: dict[str, Any] = {}
     for field, kind, option in _declared(request):
-        value = _made(kind, given) if option is None else given[field.name]
+        value = _request_of(kind, given) if option is None else given[field.name]
         if option is not None and get_origin(_plain(kind)) is tuple:
             if not value:
                 continue

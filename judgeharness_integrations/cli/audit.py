@@ -318,7 +318,7 @@ def _serve_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
 
     names = {"assigned": ASSIGNED, "number": NUMBER, "joint": JOINT, "strong-miss": STRONG_MISS}
 
-    class Begun(PairSource):
+    class OrderedPairs(PairSource):
         """The pairs, in the order wished for at first."""
 
         @property
@@ -327,10 +327,10 @@ def _serve_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
             wished = [names[request.order]] if request.order is not None else []
             return tuple(dict.fromkeys([*wished, *known]))
 
-    source = Begun(folder, annotator=request.who)
+    source = OrderedPairs(folder, annotator=request.who)
     if not source.items():
         raise UsageError(f"{request.where} holds no pair yet: go on with judgeharness benchmark generate.")
-    if request.order is not None and names[request.order] not in super(Begun, source).orders:
+    if request.order is not None and names[request.order] not in super(OrderedPairs, source).orders:
         why = f"nothing is assigned to {source.annotator!r}" if request.order == "assigned" else "no judge was asked"
         raise UsageError(f"there is no order {request.order!r}, since {why}: leave out --order.")
     if source.assigned_others:

@@ -120,7 +120,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     except KeyboardInterrupt:  # which typer would end the command for without a word
         raise typer.Abort from None
     deliver(study.told(report), request)
-    return _ended(count, judge.name, config)
+    return _exit_code(count, judge.name, config)
 
 
 def _check_column(labelled: CalibrationSet) -> None:
@@ -128,7 +128,7 @@ def _check_column(labelled: CalibrationSet) -> None:
     check_columns(labelled.by, known)
 
 
-def _ended(count: _NotGraded, judge: str, config: Config) -> int:
+def _exit_code(count: _NotGraded, judge: str, config: Config) -> int:
     """Say on standard error why cases and samples failed, and return the exit code."""
     if count.cases:
         what = f"{count.cases} of {count.all} cases ended not_graded: too few valid answers."

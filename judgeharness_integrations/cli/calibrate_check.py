@@ -233,8 +233,8 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
         judge, rows, _ = rows_of_one(log, check.request.judge, check.request.run)
         items = items_of(Folding(rule=chosen).decisions(rows))
     report = _drift(check, items, None, design_of_rows(rows, chosen.name))
-    _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
-    return _code(report, check)
+    _keep_and_print(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
+    return _exit_code(report, check)
 
 
 @terminable()
@@ -267,7 +267,7 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
         yes=yes,
         stderr=request.as_json,
     )
-    results = _asked(harness, judge, cases, model)
+    results = _ask_anchors(harness, judge, cases, model)
     failed = [row for result in results for row in result.rows if not row.ok]
     for line in told(judge.name, failures(failed, config.model_dump())):
         typer.echo(line, err=True)
@@ -276,11 +276,11 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
         return NOT_GRADED
     design = harness.design_for(judge)
     report = _drift(check, _items(results, golds), fingerprint_parts(judge, design, model), design.parts())
-    _tell(report, check, judge.name, str(plan))
-    return _code(report, check)
+    _keep_and_print(report, check, judge.name, str(plan))
+    return _exit_code(report, check)
 
 
-def _asked(harness: JudgeHarness, judge: Judge, cases: Sequence[Case], model: str | None) -> list[HarnessResult]:
+def _ask_anchors(harness: JudgeHarness, judge: Judge, cases: Sequence[Case], model: str | None) -> list[HarnessResult]:
     try:
         with without_replay_advice():
             results = list(harness.evaluate_many(judge, cases, model))
@@ -349,7 +349,7 @@ def _drift(
     return drift(check.old, items, parts=parts, design=design, past=past, **levels)
 
 
-def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:
+def _keep_and_print(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:
     """Keep the check in the history, and print it with the checks before."""
     if "rule" not in check.old.known_design:
         notes = (*notes, "the calibration does not say its rule: it may be another")
@@ -365,7 +365,7 @@ def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str)
             )
 
 
-def _code(report: DriftReport, check: Check) -> int:
+def _exit_code(report: DriftReport, check: Check) -> int:
     if report.answer == "drifted" or (check.strict and report.answer == "inconclusive"):
         return GATE_FAILED
     return NOT_GRADED if any(one.not_graded_now for one in report.criteria.values()) else OK

@@ -367,7 +367,7 @@ def _check(config: Config, request: CheckRequest) -> int:
         _confirm(parts, spending, request, known, usage)
         log = stack.enter_context(place.open()) if log is None else log
         note_beginning(parts, log)
-        return finished(_asked(parts, request, log, budget), log, folder, request)
+        return finished(_ask_judges(parts, request, log, budget), log, folder, request)
 
 
 def _check_place(place: RunPlace) -> None:
@@ -424,7 +424,7 @@ def _confirm(
     )
 
 
-def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget) -> CheckEnd:
+def _ask_judges(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget) -> CheckEnd:
     """Ask every judge; what was answered is reported however that ends."""
     reports: list[CheckReport] = []
     down: list[str] = []
@@ -433,7 +433,7 @@ def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget
         if stopped is None:
             mine: list[CheckReport] = []
             with stoppable(budget, JudgeDownError) as stop:
-                mine = list(_reported(one, parts, request, log, budget))
+                mine = list(_report_of(one, parts, request, log, budget))
             if isinstance(stop.by, JudgeDownError):
                 down.append(without_secrets(str(stop.by).rstrip("."), parts.config.model_dump()))
             else:
@@ -441,11 +441,11 @@ def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget
             reports += mine if stopped is None else []
         if stopped is not None:
             with undisturbed():  # what the log holds; nothing is asked
-                reports += _reported(one, parts, request, log, Budget(exhausted=True, reason="interrupted"))
+                reports += _report_of(one, parts, request, log, Budget(exhausted=True, reason="interrupted"))
     return CheckEnd(parts=parts, reports=reports, stopped=stopped, budget=budget, down=down)
 
 
-def _reported(
+def _report_of(
     one: JudgeToCheck, parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget
 ) -> Iterator[CheckReport]:
     """Yield the report of a judge, nothing where nothing was answered before the budget ended."""

@@ -237,15 +237,15 @@ def _ask(request: LabelRequest, asked: list[Question], log: LabelLog) -> None:
     try:
         session.run()
     except KeyboardInterrupt:
-        typer.echo(f"\n{_told(session.progress, log.path)}", err=True)
+        typer.echo(f"\n{_progress_text(session.progress, log.path)}", err=True)
         raise typer.Abort from None
     if request.as_json:
         print_json(session.progress.to_dict())
         return
-    typer.echo(f"\n{_told(session.progress, log.path)}")
+    typer.echo(f"\n{_progress_text(session.progress, log.path)}")
 
 
-def _told(progress: Progress, path: Path) -> str:
+def _progress_text(progress: Progress, path: Path) -> str:
     skipped = f", {progress.skipped} skipped" if progress.skipped else ""
     more = "." if progress.complete else ": run it again to go on."
     return (

@@ -259,7 +259,7 @@ def migrate_paths(request: MigrateRequest) -> int:
     migration = migrated(request.paths, cast("Level", request.level), exclude=request.exclude)
     if migration.unreadable and len(migration.unreadable) == migration.seen:
         raise migration.unreadable[0]
-    refused = _written(migration) if request.write else {}
+    refused = _write(migration) if request.write else {}
     if request.as_json:
         print_json(migration_json(migration, cases=request.cases, refused=refused, write=request.write))
     else:
@@ -269,7 +269,7 @@ def migrate_paths(request: MigrateRequest) -> int:
     return GATE_FAILED if request.check and migration.changed else OK
 
 
-def _written(migration: Migration) -> dict[Path, str]:
+def _write(migration: Migration) -> dict[Path, str]:
     """Write the changed files, and return why those that were not written were not."""
     refused = {one.path: write_file(one.source, one.rewrite.after) for one in migration.changed}
     return {path: why for path, why in refused.items() if why is not None}

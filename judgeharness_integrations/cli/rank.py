@@ -39,7 +39,7 @@ _QUICK = ("methods", "groups", "against", "score_gaps")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class RankFiles:
     """What a folder was given.
 
     `undrawn`: pictures that had nothing to show; `older`: others of their kinds in it; `missing`: why none was drawn.
@@ -202,7 +202,7 @@ def rank_source(
         quick = _QUICK if material.pointwise is None else (*_QUICK, "robustness")
         made = portfolio_of(material, names=None if output.out is not None else quick, tell=tell)
         document = _document(made)
-        written = None if output.out is None else _written(material, made, document, output.out, tell)
+        written = None if output.out is None else _write_tables(material, made, document, output.out, tell)
     if written is not None and written.missing:
         typer.echo(written.missing, err=True)
     if output.as_json:
@@ -290,9 +290,9 @@ def _document(made: Portfolio) -> dict[str, Any]:
     return made.report.to_dict() | {"analyses": made.to_dict()}
 
 
-def _written(
+def _write_tables(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
-) -> Written:
+) -> RankFiles:
     from judgeharness_integrations.reporting.figures import undrawable  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
@@ -304,7 +304,7 @@ def _written(
     drawn = {} if missing else draw_all(material.found, made, folder, tell=tell)
     mine = {*tables, *(path for paths in drawn.values() for path in paths)}
     there = (path for kind in ("csv", "png", "svg") for path in folder.glob(f"*.{kind}"))
-    return Written(
+    return RankFiles(
         folder=folder,
         tables=tuple(tables),
         pictures=tuple(path for paths in drawn.values() for path in paths),
@@ -331,7 +331,7 @@ def _progress() -> Iterator[Callable[[str], object]]:
         show("")
 
 
-def _print(found: RankStudy, made: Portfolio, written: Written | None, source: RankSource, *, whole: bool) -> None:
+def _print(found: RankStudy, made: Portfolio, written: RankFiles | None, source: RankSource, *, whole: bool) -> None:
     from judgeharness_integrations.reporting.rankanalyses import analysed_section  # noqa: PLC0415 - JSON needs none
     from judgeharness_integrations.reporting.terminal import console, safe, show_section  # noqa: PLC0415
 

@@ -256,7 +256,7 @@ def make_report(request: ReportRequest) -> int:
         report = source.read()
         checked = check_gates(report, gates) if gates else None
         written = list(outputs.write(report, checked))
-        _tell(report, checked, outputs, written)
+        _print(report, checked, outputs, written)
         if request.step_summary and (path := summary_file()) is not None:
             append_summary(outputs.markdown(report, checked), path)
     unfinished = checked is not None and source.is_folder and _unfinished(report)
@@ -268,7 +268,7 @@ def _unfinished(report: RunReport) -> bool:
     return report.state != "complete" or any(one.replay.not_graded for one in report.summaries) or not report.results
 
 
-def _tell(report: RunReport, gates: GateReport | None, outputs: Outputs, written: list[str]) -> None:
+def _print(report: RunReport, gates: GateReport | None, outputs: Outputs, written: list[str]) -> None:
     if outputs.request.as_json:
         print_json(report_document(report, gates=gates, results=outputs.request.results))
     screen = console(stderr=outputs.takes_stdout)

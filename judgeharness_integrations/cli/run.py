@@ -25,7 +25,7 @@ from judgeharness_integrations.cli._run_until import (
     untils,
 )
 from judgeharness_integrations.cli.exits import terminable
-from judgeharness_integrations.cli.run_job import RunGoing, go
+from judgeharness_integrations.cli.run_job import RunJob, run_job
 from judgeharness_integrations.cli.run_place import RunPlace, Spending, check_unchanged, run_parts
 from judgeharness_integrations.cli.summary import JudgeTally
 from judgeharness_integrations.judging.calibrating import calibration_run
@@ -74,32 +74,32 @@ def _run(config: Config, request: RunRequest) -> int:
     place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
     place.check(overwrite=request.overwrite)
     spending = Spending.of(config, request.limits)
-    asked = _asked(config, request)
+    setup = _set_up(config, request)
     if request.until:
-        check_measurable(gates, asked.harness, asked.judges, asked.cases)
+        check_measurable(gates, setup.harness, setup.judges, setup.cases)
     with ExitStack() as stack:
         stack.enter_context(place.held())  # before it is read which run stands there
         log = stack.enter_context(place.open()) if place.holds_run or place.log is not None else None
-        before = _before(place, log, request)
-        parts = run_parts(config, asked.harness, asked.judges, cases=cases_digest(asked.cases))
+        before = _run_before(place, log, request)
+        parts = run_parts(config, setup.harness, setup.judges, cases=cases_digest(setup.cases))
         if before.record is not None:
             kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
             parts |= kept
             check_unchanged(before.record.run, before.record.parts, parts)
         if request.until:
             parts[ORDER_SEED] = order_seed(config, parts, log)
-        asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
-        for tally in asked.tallies:
+        setup.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
+        for tally in setup.tallies:
             budget.check_price(tally.model_name)
-        _confirm(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
-        asked = _counted(asked)
+        _confirm(setup, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        setup = _counted(setup)
         log = stack.enter_context(place.open()) if log is None else log
-        going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
-        with log.claim(str(asked.harness.run)):
-            return go(going)
+        job = _begin(setup, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
+        with log.claim(str(setup.harness.run)):
+            return run_job(job)
 
 
-def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
+def _run_before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
     """Return what the log holds of the run that is to go on; also of one whose rows alone were imported."""
     if log is None or request.new_run:
         return Before(run=request.run)
@@ -109,7 +109,7 @@ def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
 
 
 def _confirm(
-    asked: _Asked,
+    setup: _Setup,
     before: Before,
     spending: Spending,
     request: RunRequest,
@@ -118,7 +118,7 @@ def _confirm(
     order: Iterable[str],
 ) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
-    plans = {tally.judge.name: tally.plan for tally in asked.tallies}
+    plans = {tally.judge.name: tally.plan for tally in setup.tallies}
     judges = [
         Asking(
             judge=tally.judge.name,
@@ -127,26 +127,26 @@ def _confirm(
             answered=sum(used.calls for used in before.usage if used.judge == tally.judge.name),
             before=usage_before(log, tally.judge.name, tally.model_name, before.usage),
         )
-        for tally in asked.tallies
+        for tally in setup.tallies
     ]
-    held = {tally.judge.name: asked.harness.certificate_for(tally.judge, tally.model) for tally in asked.tallies}
+    held = {tally.judge.name: setup.harness.certificate_for(tally.judge, tally.model) for tally in setup.tallies}
     agree(
         judges,
-        asked.config,
-        asked.cases,
+        setup.config,
+        setup.cases,
         prices=spending.prices,
         max_calls=spending.planned,
         yes=request.yes,
         stderr=request.as_json,
         budget=spending.shown,
-        notes=[*plan_notes(before, plans, asked.judges), *certificate_notes(asked.judges, held), *order],
+        notes=[*plan_notes(before, plans, setup.judges), *certificate_notes(setup.judges, held), *order],
         left=max(sum(plan.total for plan in plans.values()) - before.calls, 0),
-        at_most=log is not None and asked.harness.reuse,
+        at_most=log is not None and setup.harness.reuse,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Setup:
     """What a configuration asks: whom, about what, measured how."""
 
     config: Config
@@ -156,7 +156,7 @@ class _Asked:
     tallies: Sequence[JudgeTally]
 
 
-def _asked(config: Config, request: RunRequest) -> _Asked:
+def _set_up(config: Config, request: RunRequest) -> _Setup:
     """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
     cases = build_cases(config)
     judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
@@ -176,17 +176,17 @@ def _asked(config: Config, request: RunRequest) -> _Asked:
         )
         for judge, one in zip(judges, config.judges, strict=True)
     ]
-    return _Asked(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
+    return _Setup(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
 
 
-def _counted(asked: _Asked) -> _Asked:
+def _counted(setup: _Setup) -> _Setup:
     """Count the judges among the candidates of the labels they are calibrated on, as `judgeharness calibrate` does."""
-    labels, design = asked.harness.calibration_set, asked.harness.design_for
+    labels, design = setup.harness.calibration_set, setup.harness.design_for
     if labels is None:
-        return asked
-    looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in asked.tallies]
-    known = counted(asked.config, labels, looks)
-    return replace(asked, harness=asked.harness.with_labels(known))
+        return setup
+    looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in setup.tallies]
+    known = counted(setup.config, labels, looks)
+    return replace(setup, harness=setup.harness.with_labels(known))
 
 
 def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
@@ -202,8 +202,8 @@ def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -
     return ((plan.case_id, plan.samples) for plan in plans)
 
 
-def _begun(
-    asked: _Asked,
+def _begin(
+    setup: _Setup,
     place: RunPlace,
     log: SqlLog,
     before: Before,
@@ -212,23 +212,23 @@ def _begun(
     parts: dict[str, Any],
     spending: Spending,
     gates: Gates,
-) -> RunGoing:
+) -> RunJob:
     """Note the run in its log and in its folder, before anything is asked."""
     run = before.run or os.urandom(6).hex()
     facts: dict[str, Any] = {
         "state": "running",
-        "config": redacted(asked.config.model_dump(mode="json", exclude_none=True)),
-        "planned_cases": sum(tally.plan.cases for tally in asked.tallies),
-        "planned_calls": sum(tally.plan.calls for tally in asked.tallies),
+        "config": redacted(setup.config.model_dump(mode="json", exclude_none=True)),
+        "planned_cases": sum(tally.plan.cases for tally in setup.tallies),
+        "planned_calls": sum(tally.plan.calls for tally in setup.tallies),
         "prices": {name: price.to_dict() for name, price in spending.prices.items()} or None,
         "version": __version__,
     }
-    asked.harness.run = run
-    return RunGoing(
-        config=asked.config,
-        harness=asked.harness,
-        cases=asked.cases,
-        tallies=asked.tallies,
+    setup.harness.run = run
+    return RunJob(
+        config=setup.config,
+        harness=setup.harness,
+        cases=setup.cases,
+        tallies=setup.tallies,
         place=place,
         log=log,
         prices=spending.prices,
@@ -237,7 +237,7 @@ def _begun(
         is_new=before.record is None,
         as_json=request.as_json,
         gates=gates,
-        until=untils(gates, asked.judges, asked.cases, seed=parts[ORDER_SEED], log=log, run=run)
+        until=untils(gates, setup.judges, setup.cases, seed=parts[ORDER_SEED], log=log, run=run)
         if request.until
         else {},
         step_summary=summary_file() if request.step_summary else None,

@@ -56,7 +56,7 @@ _LONGEST = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunGoing:
+class RunJob:
     """Everything a run needs once it may ask; `facts` and `parts` go to its record."""
 
     config: Config
@@ -86,67 +86,65 @@ class RunGoing:
         return {judge: one for judge, one in held.items() if one is not None}
 
 
-def go(going: RunGoing) -> int:
+def run_job(job: RunJob) -> int:
     """Ask what is not answered yet, write everything down, and return the exit code."""
-    _note_beginning(going)
-    (going.place.folder / SUMMARY).unlink(missing_ok=True)
-    going.harness.log = going.log
-    stopped = _asked_all(going)
+    _note_beginning(job)
+    (job.place.folder / SUMMARY).unlink(missing_ok=True)
+    job.harness.log = job.log
+    stopped = _ask_all(job)
     with undisturbed():
         if isinstance(stopped, LogStorageError):  # nothing can be noted in a log that cannot be written
             raise stopped
         try:
-            return _written_down(going, stopped)
+            return _write_down(job, stopped)
         except OSError as error:
-            file, reason = error.filename or going.place.folder, error.strerror or error
+            file, reason = error.filename or job.place.folder, error.strerror or error
             raise UsageError(
-                f"{file}: {reason}: make room, or make it writable. What was answered is kept: {_where(going)}; the "
+                f"{file}: {reason}: make room, or make it writable. What was answered is kept: {_where(job)}; the "
                 "same command goes on from there."
             ) from error
 
 
-def _asked_all(going: RunGoing) -> BaseException | None:
+def _ask_all(job: RunJob) -> BaseException | None:
     """Ask every judge; return what ended that early: what was answered is summed up all the same."""
-    path, budget = going.place.folder / RESULTS, going.harness.budget
+    path, budget = job.place.folder / RESULTS, job.harness.budget
     with (
         open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as results,
         stoppable(budget, JudgeHarnessError, OSError) as stop,
-        noting_spent(going.log, going.run, budget),
+        noting_spent(job.log, job.run, budget),
     ):
-        for tally in going.tallies:
-            going.harness.observers = default_observers(calls=tally.plan.total) or None
-            _ask(going, tally, results)
+        for tally in job.tallies:
+            job.harness.observers = default_observers(calls=tally.plan.total) or None
+            _ask(job, tally, results)
     return stop.by
 
 
-def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
+def _write_down(job: RunJob, stopped: BaseException | None) -> int:
     try:
-        document = summary_document(
-            going.config, going.harness, going.tallies, going.log, stopped=stopped, prices=going.prices
-        )
+        document = summary_document(job.config, job.harness, job.tallies, job.log, stopped=stopped, prices=job.prices)
     except CaseError as error:  # which cases were planned cannot be read any more
-        _export(going, state="failed")
+        _export(job, state="failed")
         raise UsageError(
-            f"{error} What was answered is kept: {_where(going)}. With the cases as they were the same command goes "
+            f"{error} What was answered is kept: {_where(job)}. With the cases as they were the same command goes "
             "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
         ) from error
-    _export(going, state=document["state"])
-    if going.until:  # known before the report is read, which compares no cases of such a run
-        document["gates"] = GateReport(checks=(), sequential=going.gates.about, stopped=True).to_dict()
-    _write(document, going)
+    _export(job, state=document["state"])
+    if job.until:  # known before the report is read, which compares no cases of such a run
+        document["gates"] = GateReport(checks=(), sequential=job.gates.about, stopped=True).to_dict()
+    _write(document, job)
     gates, problem = check_run(
-        going.place.folder,
+        job.place.folder,
         document,
-        rule=going.harness.design.rule,
-        gates=going.gates,
-        until=going.until,
-        summary=going.step_summary,
+        rule=job.harness.design.rule,
+        gates=job.gates,
+        until=job.until,
+        summary=job.step_summary,
     )
     if gates is not None:
         document["gates"] = gates.to_dict()
-        _write(document, going)
-    _tell(document, going, gates)
-    code = _ended(document, going, stopped) or gate_exit(gates)
+        _write(document, job)
+    _print(document, job, gates)
+    code = _exit_code(document, job, stopped) or gate_exit(gates)
     if problem is not None and code == OK:
         raise UsageError(problem)
     if problem is not None:
@@ -154,58 +152,58 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
     return code
 
 
-def _export(going: RunGoing, *, state: str) -> None:
+def _export(job: RunJob, *, state: str) -> None:
     """Note how the run ended, and write its rows to a file."""
-    spent = None if going.harness.budget is None else going.harness.budget.spent
-    going.log.note(going.run, state=state, attempts_spent=spent)
-    write_log(going.log.rows(run=going.run), going.place.folder / VERDICTS)
+    spent = None if job.harness.budget is None else job.harness.budget.spent
+    job.log.note(job.run, state=state, attempts_spent=spent)
+    write_log(job.log.rows(run=job.run), job.place.folder / VERDICTS)
 
 
-def _where(going: RunGoing) -> str:
-    return f"{counted(sum(used.rows for used in going.log.usage(going.run)), 'row')} in {going.log.name}"
+def _where(job: RunJob) -> str:
+    return f"{counted(sum(used.rows for used in job.log.usage(job.run)), 'row')} in {job.log.name}"
 
 
-def _note_beginning(going: RunGoing) -> None:
+def _note_beginning(job: RunJob) -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    if going.is_new:
-        record = RunRecord(run=going.run, created_at=now, updated_at=now, parts=going.parts, **going.facts)
-        going.log.begin(record)
+    if job.is_new:
+        record = RunRecord(run=job.run, created_at=now, updated_at=now, parts=job.parts, **job.facts)
+        job.log.begin(record)
     else:
-        going.log.note(going.run, parts=going.parts, **going.facts)
-    planned = {tally.judge.name: tally.plan.cases for tally in going.tallies}
-    certificate = next((calibration_record(given) for given, _ in going.certificates.values()), None)
-    going.place.mark(
-        going.run,
+        job.log.note(job.run, parts=job.parts, **job.facts)
+    planned = {tally.judge.name: tally.plan.cases for tally in job.tallies}
+    certificate = next((calibration_record(given) for given, _ in job.certificates.values()), None)
+    job.place.mark(
+        job.run,
         planned_cases=planned,
-        start=going.config.resolve("."),
+        start=job.config.resolve("."),
         certificate=certificate,
     )
 
 
-def _write(document: Mapping[str, Any], going: RunGoing) -> None:
+def _write(document: Mapping[str, Any], job: RunJob) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    path = going.place.folder / SUMMARY
+    path = job.place.folder / SUMMARY
     with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
         file.write(text + "\n")
 
 
-def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None) -> None:
-    if going.as_json:
+def _print(document: Mapping[str, Any], job: RunJob, gates: GateReport | None) -> None:
+    if job.as_json:
         print_json(document)
     else:
-        beside = {tally.judge.name: tally.beside(going.certificates.get(tally.judge.name)) for tally in going.tallies}
+        beside = {tally.judge.name: tally.beside(job.certificates.get(tally.judge.name)) for tally in job.tallies}
         held = {judge: held_text(*one) for judge, one in beside.items() if one is not None}
         screen = console()
         screen.print()
-        show_section(ended_section(document, going.place.folder, log=going.log.name, certificates=held), screen)
+        show_section(ended_section(document, job.place.folder, log=job.log.name, certificates=held), screen)
     if gates is not None:
-        show_section(gates_section(gates), console(stderr=going.as_json))
+        show_section(gates_section(gates), console(stderr=job.as_json))
 
 
-def _ask(going: RunGoing, tally: JudgeTally, results: TextIO) -> None:
-    until = going.until.get(tally.judge.name)
+def _ask(job: RunJob, tally: JudgeTally, results: TextIO) -> None:
+    until = job.until.get(tally.judge.name)
     with without_replay_advice():
-        for result in going.harness.evaluate_many(tally.judge, going.cases if until is None else until, tally.model):
+        for result in job.harness.evaluate_many(tally.judge, job.cases if until is None else until, tally.model):
             if until is not None:
                 until.add(result)
             document = result.to_dict()
@@ -217,18 +215,18 @@ def _ask(going: RunGoing, tally: JudgeTally, results: TextIO) -> None:
         typer.echo(f"{safe_text(tally.judge.name, 60)}: {until.ending}", err=True)
 
 
-def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException | None) -> int:
+def _exit_code(document: Mapping[str, Any], job: RunJob, stopped: BaseException | None) -> int:
     """Say on standard error how the run ended and why samples failed, and return the exit code."""
     missing, state = document["not_graded_cases"], document["state"]
     if isinstance(stopped, OSError):
         raise stopped
     if state == "failed":
         kind = ClusterError if isinstance(stopped, ClusterError) else UsageError
-        raise kind(f"{document['error']} What was answered is kept: {_where(going)}.")
+        raise kind(f"{document['error']} What was answered is kept: {_where(job)}.")
     if state == "interrupted":
-        typer.echo(f"{stop_word(stopped)}: {_where(going)}; the same command goes on from there.", err=True)
+        typer.echo(f"{stop_word(stopped)}: {_where(job)}; the same command goes on from there.", err=True)
     elif missing:
-        typer.echo(_missing(document, going), err=True)
+        typer.echo(_missing_text(document, job), err=True)
     for judge in document["judges"]:
         for line in told(judge["judge"], judge["failures"]):
             typer.echo(line, err=True)
@@ -237,19 +235,19 @@ def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException 
     return NOT_GRADED if missing or state == "budget_exhausted" else OK
 
 
-def _missing(document: Mapping[str, Any], going: RunGoing) -> str:
+def _missing_text(document: Mapping[str, Any], job: RunJob) -> str:
     """Return how many cases ended without a grade, why, and what to do about it."""
     missing, unasked = document["not_graded_cases"], document["not_asked_cases"]
     what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
     what += f", {unasked} of them never asked" if unasked else ""
-    if down := [tally.ended for tally in going.tallies if tally.ended]:
+    if down := [tally.ended for tally in job.tallies if tally.ended]:
         return f"{what}: {safe_text('; '.join(down), _LONGEST)}; the same command goes on from there."
     if document["state"] == "budget_exhausted":
-        reason = going.harness.budget.reason if going.harness.budget is not None else None
+        reason = job.harness.budget.reason if job.harness.budget is not None else None
         larger = (
             "" if reason and "cannot be kept" in reason else "; with a larger one, the same command goes on from there"
         )
         return f"{what}: {reason or 'the budget is spent'}{larger}."
     again = "; --new-run asks failed calls again and takes over the other answers"
     failed = any(judge["failures"] for judge in document["judges"])
-    return f"{what}: too few valid answers (see {going.place.folder / SUMMARY}){again if failed else ''}."
+    return f"{what}: too few valid answers (see {job.place.folder / SUMMARY}){again if failed else ''}."

@@ -18,7 +18,7 @@ from support.openai_server import OpenAIServer, Reply, Request
 from judgeharness_integrations._errors import RunBusyError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.cli.benchmark.judge import tell_of_other_questions
+from judgeharness_integrations.cli.benchmark.judge import explain_other_questions
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import SqlLog
 
@@ -385,7 +385,7 @@ def test_a_judge_that_changed_is_told_apart(folder: BenchmarkFolder, capsys: pyt
 
 def test_other_errors_of_a_run_are_told_as_they_are() -> None:
     error = UsageError("the rule does not fit.")
-    tell_of_other_questions(error, "strong")
+    explain_other_questions(error, "strong")
     assert str(error) == "the rule does not fit."
 
 

@@ -81,7 +81,7 @@ def apply_decisions(proposals: Path, *, taxonomy: Path | None, out: Path | None,
     if as_json:
         print_json(_document(made, out))
     else:
-        typer.echo(_told(made, out))
+        typer.echo(_decisions_text(made, out))
     return OK
 
 
@@ -96,7 +96,7 @@ def _document(made: Decided, out: Path) -> dict[str, Any]:
     }
 
 
-def _told(made: Decided, out: Path) -> str:
+def _decisions_text(made: Decided, out: Path) -> str:
     total = len(made.kept) + len(made.merged) + len(made.dropped) + len(made.undecided)
     lines = [f"{total} proposals: {len(made.kept)} kept, {len(made.merged)} merged, {len(made.dropped)} dropped"]
     lines[0] += f", {len(made.undecided)} without a decision, which stay out" if made.undecided else ""
@@ -143,7 +143,7 @@ class Sitting:
         undecided = [one for one in self.file.proposals if one.decision is None]
         for number, proposal in enumerate(undecided, start=1):
             self._write(f"\nproposal {number} of {len(undecided)}\n")
-            for line in self._shown(proposal):
+            for line in self._lines(proposal):
                 self._write(f"{line}\n")
             answer = self._ask(proposal)
             if answer == "q":
@@ -167,7 +167,7 @@ class Sitting:
             if answer in keys:
                 return answer
 
-    def _shown(self, proposal: Proposal) -> Iterator[str]:
+    def _lines(self, proposal: Proposal) -> Iterator[str]:
         facts = proposal.to_dict(self.file.of)
         yield f"  {proposal.name}"
         for key in _TEXTS:

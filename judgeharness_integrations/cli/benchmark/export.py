@@ -45,9 +45,9 @@ def export_benchmark(request: ExportRequest) -> None:
     if request.out.resolve() == request.folder.resolve():
         raise ConfigError("--out is the benchmark's own folder: give another one.")
     check_folder(request.out, (_REPORT,), overwrite=request.overwrite)
-    report, made = _made(home, results, request, kind)
+    report, contents = _report_of(home, results, request, kind)
     documents = {document.document_id: document for document in home.documents()}
-    _write(request.out, report, made, documents)
+    _write(request.out, report, contents, documents)
     if request.as_json:
         print_json(report.to_dict())
     else:
@@ -61,7 +61,7 @@ def _format(name: str) -> Format:
     return one_of("format", name, known)
 
 
-def _made(
+def _report_of(
     home: BenchmarkFolder, results: Results, request: ExportRequest, kind: Format
 ) -> tuple[ExportReport, Exported]:
     """Return what the export says of itself, and which pairs go where."""
@@ -75,7 +75,7 @@ def _made(
             flags=results.audit is not None,
         )
     pairs = [pair for pair in results.pairs if pair.state != "rejected" and pair.conversations is not None]
-    made = exported(pairs, curation, audit=results.audit, bands=request.bands)
+    contents = exported(pairs, curation, audit=results.audit, bands=request.bands)
     report = ExportReport(
         format=kind,
         scope=SCOPE,
@@ -86,24 +86,24 @@ def _made(
         bands=request.bands,
         audited=results.audit is not None,
         pairs=len(pairs),
-        noise=made.noise,
-        unanswered=made.unanswered,
-        unjudged=made.unjudged,
-        alone=made.alone,
-        unplaced=made.unplaced,
-        files=made.bands(),
+        noise=contents.noise,
+        unanswered=contents.unanswered,
+        unjudged=contents.unjudged,
+        alone=contents.alone,
+        unplaced=contents.unplaced,
+        files=contents.bands(),
     )
-    return report, made
+    return report, contents
 
 
-def _write(out: Path, report: ExportReport, made: Exported, documents: dict[str, Document]) -> None:
+def _write(out: Path, report: ExportReport, contents: Exported, documents: dict[str, Document]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in (*out.glob("band_*_of_*.jsonl"), out / _CASES):  # an earlier export may have had other bands
         path.unlink(missing_ok=True)
-    for name, pairs in made.files.items():
+    for name, pairs in contents.files.items():
         _write_lines(out / f"{name}.jsonl", _lines(pairs, report.format, documents))
-    if made.files[HELD_OUT]:
-        _write_lines(out / _CASES, (_case_line(pair, documents) for pair in made.files[HELD_OUT]))
+    if contents.files[HELD_OUT]:
+        _write_lines(out / _CASES, (_case_line(pair, documents) for pair in contents.files[HELD_OUT]))
     text = json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     _write_lines(out / _REPORT, [text + "\n"])
 

@@ -162,13 +162,13 @@ class Generated:
             "seed": self.settings.drawing.seed,
             "planned": ended.planned,
             "counts": {name: getattr(ended, name) for name in _ENDINGS},
-            "reasons": [reason.to_dict() for reason in reasons(self._made())],
+            "reasons": [reason.to_dict() for reason in reasons(self._pairs())],
             "calls": self.outcome.calls,
             "cost": cost,
             "cost_per_accepted": spent / ended.accepted if spent is not None and ended.accepted else None,
         }
 
-    def _made(self) -> list[Pair]:
+    def _pairs(self) -> list[Pair]:
         return sorted(self.outcome.made, key=lambda pair: pair.conditions.number)
 
 
@@ -349,7 +349,7 @@ class _Generation:
     def run(self) -> int:
         """Say what it takes, ask what is not known yet, write everything down, and return the exit code."""
         drawn = [self._drawn(number) for number in range(self.settings.n)]
-        known = self._known(drawn)
+        known = self._known_pairs(drawn)
         self._check_kept(known)
         plan = self._plan(drawn, left=len(known.unfinished))
         print_plan(plan, stderr=self.request.as_json)
@@ -365,7 +365,7 @@ class _Generation:
     def _drawn(self, number: int) -> Conditions:
         return draw_conditions(number, documents=self.documents, taxonomy=self.taxonomy, drawing=self.settings.drawing)
 
-    def _known(self, drawn: Sequence[Conditions]) -> Outcome[Conditions, Pair]:
+    def _known_pairs(self, drawn: Sequence[Conditions]) -> Outcome[Conditions, Pair]:
         """Make the pairs to which every answer is known: what was finished before an interruption needs no call."""
         outcome = self.job.ask(drawn, self._generated, title="known pairs", known=True)
         if outcome.stopped is not None:  # nothing was asked, and nothing is lost

@@ -127,7 +127,7 @@ def cases_of(mode: Mode, pair: Pair, documents: Mapping[str, Document], *, show_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asking:
     """One judge in one mode: the pairs it is asked about, and their cases."""
 
     design: ModeDesign
@@ -174,7 +174,7 @@ def _pair(row: VerdictRow) -> str:
     return str(row.attributes.get("pair", row.case_id))
 
 
-def summary_of(asked: Asked, log: SqlLog, models: ModelFile) -> JudgeSummary:
+def summary_of(asked: Asking, log: SqlLog, models: ModelFile) -> JudgeSummary:
     """Return what a judge said about the pairs it was to be asked about, and what all its answers of the mode took."""
     rows = asked.rows(log)
     whole = asked.whole(rows)
@@ -204,7 +204,7 @@ def _right(hits: Iterable[bool | None]) -> RightShare:
 
 _LONGEST_PATH = 400
 _LONGEST_REMARK = 400
-_SAID: Final = (
+_FOOTNOTES: Final = (
     "pairs: those about which every call was answered; in brackets the 95 % interval",
     "no answer: calls that failed or were not made: missing; unparsed, refused and undecided answers are wrong",
 )
@@ -214,7 +214,7 @@ _ORDERS: Final[Mapping[Orders, str]] = {
 }
 
 
-def print_plan(asked: Sequence[tuple[Asked, int]], *, pairs: int, request: JudgeRequest, stderr: bool) -> None:
+def print_plan(asked: Sequence[tuple[Asking, int]], *, pairs: int, request: JudgeRequest, stderr: bool) -> None:
     """Print who is asked about how many pairs, and how many calls of that are `left` to be made."""
     screen = console(stderr=stderr)
     rows: list[list[str | Text]] = [
@@ -230,7 +230,7 @@ def print_plan(asked: Sequence[tuple[Asked, int]], *, pairs: int, request: Judge
         screen.print(line, soft_wrap=True)
 
 
-def _plan_lines(asked: Sequence[tuple[Asked, int]], planned: int, whole: int, request: JudgeRequest) -> Iterator[str]:
+def _plan_lines(asked: Sequence[tuple[Asking, int]], planned: int, whole: int, request: JudgeRequest) -> Iterator[str]:
     savers = [] if request.sample is None else [safe_text(f"--sample {request.sample}", _LONGEST_PATH)]
     savers += [f"--fraction {request.fraction:g}"] if request.fraction < 1 else []
     if savers:
@@ -254,7 +254,7 @@ def print_summary(document: JudgeDocument, *, folder: Path) -> None:
         screen.print(table(f"{mode}, {rule}{informal}: right, in % of the pairs", columns, map(_row, found)))
     for remark in dict.fromkeys(remark for one in document.judges for remark in one.took.cost_remarks):
         screen.print(safe(f"cost: {remark}", _LONGEST_REMARK), soft_wrap=True)
-    for line in _SAID:
+    for line in _FOOTNOTES:
         screen.print(line, soft_wrap=True)
     screen.print(safe(f"next: judgeharness benchmark rank {folder}", _LONGEST_PATH), soft_wrap=True)
 
@@ -263,10 +263,10 @@ def _row(one: JudgeSummary) -> list[str | Text]:
     shares = (one.verdict, one.turn, one.type, one.joint)
     asked = f"{one.joint.of}" if one.joint.of == one.pairs else f"{one.joint.of} of {one.pairs}"
     cost = "-" if one.took.cost is None else f"{one.took.cost:.4f}"
-    return [safe(one.judge), asked, *map(_shown, shares), str(one.unanswered_calls), cost]
+    return [safe(one.judge), asked, *map(_share_text, shares), str(one.unanswered_calls), cost]
 
 
-def _shown(share: RightShare) -> str:
+def _share_text(share: RightShare) -> str:
     if share.low is None or share.high is None:
         return "-"
     return f"{percent(share.share)}\n[{100 * share.low:.0f}, {100 * share.high:.0f}]"
@@ -287,7 +287,7 @@ def judge_pairs(request: JudgeRequest) -> int:
     with folder.held():
         folder.check_documents()
         pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
-        asked = _asked(folder, _sampled(pairs, request.sample), judges, request)
+        asked = _askings(folder, _sampled(pairs, request.sample), judges, request)
         with folder.log() as log:
             return _Judging(
                 request=request, folder=folder, models=models, pairs=len(pairs), asked=asked, budget=budget, log=log
@@ -298,9 +298,9 @@ def _sampled(pairs: list[Pair], file: Path | None) -> list[Pair]:
     return pairs if file is None else in_sample(pairs, sampled_ids(file), where=str(file))
 
 
-def _asked(
+def _askings(
     folder: BenchmarkFolder, pairs: Sequence[Pair], judges: Mapping[str, ChatModel], request: JudgeRequest
-) -> list[Asked]:
+) -> list[Asking]:
     """Build everything that is asked: what cannot be is known before the first call."""
     taxonomy, documents = folder.taxonomy(), {document.document_id: document for document in folder.documents()}
     names = [pair.pair_id for pair in pairs]
@@ -313,7 +313,7 @@ def _asked(
         for name, model in judges.items():
             chosen = chosen_pairs(names, judge=name, fraction=request.fraction, seed=request.seed)
             found.append(
-                Asked(
+                Asking(
                     design=design,
                     judge=judge_of(design.mode, model, taxonomy, name=name),
                     model=model,
@@ -332,7 +332,7 @@ class _Judging:
     folder: BenchmarkFolder
     models: ModelFile
     pairs: int
-    asked: Sequence[Asked]
+    asked: Sequence[Asking]
     budget: Budget
     log: SqlLog
     down: dict[str, None] = field(default_factory=dict)  # why judges that are down were asked nothing more
@@ -358,10 +358,10 @@ class _Judging:
             if isinstance(stopped, JudgeHarnessError):
                 raise stopped
             document = self._document(stopped)
-            self._tell(document)
-        return self._ended(document, stopped)
+            self._print(document)
+        return self._exit_code(document, stopped)
 
-    def _ask_one(self, one: Asked) -> None:
+    def _ask_one(self, one: Asking) -> None:
         self.log.set_failed_aside(run=one.design.mode, judge=one.judge.name, case_ids=one.case_ids)
         spending = self.request.spending
         harness = JudgeHarness(
@@ -381,7 +381,7 @@ class _Judging:
                 if result.ended is not None:
                     self.down[safe_text(without_secrets(result.ended, self.models.options))] = None
         except UsageError as error:
-            tell_of_other_questions(error, one.judge.name)
+            explain_other_questions(error, one.judge.name)
             raise
 
     def _document(self, stopped: BaseException | None) -> JudgeDocument:
@@ -411,13 +411,13 @@ class _Judging:
             judges=tuple(summary_of(one, self.log, self.models) for one in self.asked),
         )
 
-    def _tell(self, document: JudgeDocument) -> None:
+    def _print(self, document: JudgeDocument) -> None:
         if self.request.as_json:
             print_json(document.to_dict())
         else:
             print_summary(document, folder=self.folder.path)
 
-    def _ended(self, document: JudgeDocument, stopped: BaseException | None) -> int:
+    def _exit_code(self, document: JudgeDocument, stopped: BaseException | None) -> int:
         """Say on standard error how it ended and why calls failed, and return the exit code."""
         for one in document.judges:
             name = one.judge if len(document.rules) == 1 else f"{one.judge} ({one.mode})"
@@ -436,7 +436,7 @@ class _Judging:
         return NOT_GRADED
 
 
-def tell_of_other_questions(error: UsageError, judge: str) -> None:
+def explain_other_questions(error: UsageError, judge: str) -> None:
     """Let an error that advises another name for the run advise what can be done here, where runs have one name."""
     if _ANOTHER in str(error):
         other = f"judge {judge!r} was asked before with other options, another taxonomy or other documents"

@@ -182,11 +182,11 @@ def _judge_table(pair: Pair, joint: JointTable, title: str) -> RenderableType:
     for judge in sorted(joint.judges):
         cell = joint.cell(judge, pair.pair_id)
         if cell is not None:
-            rows.append([safe(judge, 40), *(_said(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
+            rows.append([safe(judge, 40), *(_label_text(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
     return table(f"{title} ({joint.rule})", ("judge", *CRITERIA, "joint"), rows, texts=5)
 
 
-def _said(one: Said) -> Text:
+def _label_text(one: Said) -> Text:
     """Return a label with whether it is right, or why there is none."""
     if one.label is None:
         return Text(one.status.replace("_", " "))

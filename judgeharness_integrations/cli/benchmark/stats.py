@@ -54,7 +54,7 @@ _TITLES: Final = {"unread": "un-\nread", "unverified": "unver-\nified"}
 def print_stats(report: StatsReport, folder: Path) -> None:
     """Print what became of a benchmark's pairs, why, what it took and what people found."""
     screen = console()
-    screen.print(safe(f"benchmark of {folder}: {_made(report)}", 400), soft_wrap=True)
+    screen.print(safe(f"benchmark of {folder}: {_origin(report)}", 400), soft_wrap=True)
     whole = report.flow[0]
     screen.print(f"{whole.accepted} of {counted(whole.planned, 'planned pair')} accepted, {whole.judged} judged")
     screen.print(_cascade_table(report))
@@ -77,7 +77,7 @@ def print_stats(report: StatsReport, folder: Path) -> None:
         _print_audited(screen, report.audited)
 
 
-def _made(report: StatsReport) -> str:
+def _origin(report: StatsReport) -> str:
     if report.imported_from is not None:
         return f"converted from {report.imported_from}"
     return f"written by {report.generator}, verified by {report.verifier or 'nobody'}"

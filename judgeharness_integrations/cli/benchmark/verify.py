@@ -198,7 +198,7 @@ def verify_benchmark(request: VerifyRequest) -> int:
     folder = BenchmarkFolder(request.folder)
     folder.check()
     models = read_model_file(request.models)
-    verifier = _known(folder) if request.verifier is None else models.model(request.verifier)
+    verifier = _verifier_before(folder) if request.verifier is None else models.model(request.verifier)
     budget = request.spending.budget(models)
     budget.check_price(verifier.name)
     with folder.held():
@@ -232,7 +232,7 @@ def verify_benchmark(request: VerifyRequest) -> int:
             ).run()
 
 
-def _known(folder: BenchmarkFolder) -> ChatModel:
+def _verifier_before(folder: BenchmarkFolder) -> ChatModel:
     """Return the verifier of the settings, as far as its answers go: without one named, nothing new is asked."""
     name = folder.settings().verifier
     if name is None:
@@ -270,7 +270,7 @@ class _Verification:
         asked = [pair for pair in self.pairs if pair.conversations is not None]
         known = self.job.ask(asked, self._verified, title="known pairs", known=True)
         if known.stopped is not None:
-            return self._written(known)
+            return self._write(known)
         left = [unfinished.item for unfinished in known.unfinished]
         if left and isinstance(self.verifier, KnownModel):
             raise UsageError(
@@ -287,9 +287,9 @@ class _Verification:
         )
         print_plan(plan, stderr=self.request.as_json)
         if not left:
-            return self._written(known)
+            return self._write(known)
         confirm(plan.at_most, yes=self.request.yes, at_most=True)
-        return self._written(known.then(self.job.ask(left, self._verified, title="pairs")))
+        return self._write(known.then(self.job.ask(left, self._verified, title="pairs")))
 
     @cached_property
     def _documents(self) -> dict[str, Document]:
@@ -308,7 +308,7 @@ class _Verification:
             asker=asker,
         )
 
-    def _written(self, outcome: Outcome[Pair, Pair]) -> int:
+    def _write(self, outcome: Outcome[Pair, Pair]) -> int:
         """Write down what was verified; the settings name a verifier once every pair was verified by it."""
         with undisturbed():
             pairs = list(({pair.pair_id: pair for pair in (*self.pairs, *outcome.made)}).values())
