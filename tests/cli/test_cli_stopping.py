@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli import run_job as _run_going
+from judgeharness_integrations.cli import run as _run_going
 from judgeharness_integrations.cli import summary as _summary
 from judgeharness_integrations.cli.exits import Terminated, terminable, undisturbed
 from judgeharness_integrations.judging.harness import JudgeHarness

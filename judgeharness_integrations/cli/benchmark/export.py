@@ -1,4 +1,4 @@
-"""What `judgeharness benchmark export` does."""
+"""What `judgeharness benchmark export` and `convert` do: pairs out to files, and in from the public release."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final, get_args
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.audit.labels import read_results
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder, Settings, digest_of
 from judgeharness_integrations.benchmark.judges import pair_case
 from judgeharness_integrations.benchmark.pair import Document, Pair
-from judgeharness_integrations.benchmark.publicformat import public_record
+from judgeharness_integrations.benchmark.publicformat import Imported, public_record, read_public
 from judgeharness_integrations.benchmark.results.curation import (
     HELD_OUT,
     SCOPE,
@@ -23,10 +23,11 @@ from judgeharness_integrations.benchmark.results.curation import (
     exported,
 )
 from judgeharness_integrations.benchmark.results.rows import gold_of
+from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._output import check_folder, print_json
 from judgeharness_integrations.cli._shared_options import one_of
-from judgeharness_integrations.cli.benchmark.options import ExportRequest
+from judgeharness_integrations.cli.benchmark.options import ConvertRequest, ExportRequest
 from judgeharness_integrations.cli.benchmark.tables import print_failed
 from judgeharness_integrations.cli.rank import failures_named
 from judgeharness_integrations.reporting.terminal import console, safe, table
@@ -164,3 +165,52 @@ def _print(report: ExportReport, out: Path) -> None:
     elif any(one.name == HELD_OUT and one.pairs for one in report.files):
         screen.print(f"- {_CASES}: the held-out pairs with gold, as judgeharness calibrate --labels takes them")
     screen.print(f"- {report.scope}", soft_wrap=True)
+
+
+_LONGEST_LINE = 600
+
+
+def convert_files(request: ConvertRequest) -> None:
+    """Write a benchmark's folder from files, and say what it holds."""
+    files, out = request.files, request.out
+    found = read_public(*files, taxonomy=load_taxonomy(request.taxonomy), generator=request.generator)
+    check_folder(out, (SETTINGS,), overwrite=False)
+    home = BenchmarkFolder(out)
+    with home.held():
+        home.write_documents(found.documents)
+        home.write_taxonomy(found.taxonomy)
+        home.write_pairs(found.pairs)
+        home.write_settings(_settings(found, files))
+    _print_converted(found, files, out)
+
+
+def _settings(found: Imported, files: Sequence[Path]) -> Settings:
+    writers = {pair.generator for pair in found.pairs}
+    return Settings(
+        n=len(found.pairs),
+        generator=writers.pop() if len(writers) == 1 else None,
+        documents=digest_of(found.documents),
+        taxonomy=digest_of([found.taxonomy]),
+        imported_from=", ".join(file.name for file in files),
+    )
+
+
+def _print_converted(found: Imported, files: Sequence[Path], out: Path) -> None:
+    screen = console()
+    texts, sources = counted(len(found.documents), "context"), ", ".join(map(str, files))
+    screen.print(
+        safe(f"{out}: {counted(len(found.pairs), 'pair')} on {texts} from {sources}, all unverified", _LONGEST_LINE),
+        soft_wrap=True,
+    )
+    if found.renamed:
+        names = ", ".join(f"{name} for {known}" for name, known in found.renamed.items())
+        screen.print(safe(f"- taken as names of the taxonomy: {names}", _LONGEST_LINE), soft_wrap=True)
+    if found.added:
+        names = ", ".join(found.added)
+        screen.print(safe(f"- added to the taxonomy without a definition: {names}", _LONGEST_LINE), soft_wrap=True)
+    if found.ignored:
+        screen.print(safe(f"- keys that have no place here: {', '.join(found.ignored)}", _LONGEST_LINE), soft_wrap=True)
+    screen.print(
+        safe(f"next: judgeharness benchmark judge {out} --states unverified --judges MODEL,...", _LONGEST_LINE),
+        soft_wrap=True,
+    )

@@ -355,7 +355,7 @@ class SampleRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print the sample as JSON.")] = False
 
 
-sample = command(SampleRequest, "judgeharness_integrations.cli.benchmark.sample:draw_sample")
+sample = command(SampleRequest, "judgeharness_integrations.cli.benchmark.show:draw_sample")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +401,7 @@ class ConvertRequest:
     taxonomy: ForTaxonomy = None
 
 
-convert = command(ConvertRequest, "judgeharness_integrations.cli.benchmark.convert:convert_files")
+convert = command(ConvertRequest, "judgeharness_integrations.cli.benchmark.export:convert_files")
 
 
 @dataclass(frozen=True, kw_only=True)
