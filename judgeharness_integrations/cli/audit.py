@@ -34,7 +34,7 @@ from judgeharness_integrations.cli._judge_options import AuditRequest
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import terminable
 from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import percent, safe_text
+from judgeharness_integrations.verdictlog.plain import fixed, percent, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.cases import Only, PlainTask
@@ -62,7 +62,12 @@ def print_status(folder: BenchmarkFolder, *, as_json: bool = False) -> None:
         screen.print("nobody labelled anything and nothing is assigned: judgeharness audit DIR --assign NAMES")
     if found.agreement:
         rows: list[list[str | Text]] = [
-            [*map(safe, pair.annotators), str(pair.items), percent(pair.agreed / pair.items), _kappa(pair.kappa)]
+            [
+                *map(safe, pair.annotators),
+                str(pair.items),
+                percent(pair.agreed / pair.items),
+                fixed(None if pair.kappa is None else pair.kappa.value),
+            ]
             for pair in found.agreement
         ]
         screen.print(
@@ -144,10 +149,6 @@ def _rate(rate: Rate | None) -> str:
         f"{percent(rate.value)} % [{percent(rate.low)}, {percent(rate.high)}] of {rate.trials} labelled "
         "(95 %, Wilson, over pairs)"
     )
-
-
-def _kappa(kappa: Any) -> str:
-    return "-" if kappa is None else f"{kappa.value:.3f}"
 
 
 _SAMPLE, _OVERLAP, _SLICE = 100, 0.1, 20

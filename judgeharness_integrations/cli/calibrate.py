@@ -91,7 +91,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     everything = CalibrationSet.from_file(
         request.labels, name=request.name, source=request.declared_source, positive=request.positive, by=request.by
     )
-    _check_column(everything)
+    check_columns(everything.by, {name for case in everything.cases for name in dict(getattr(case, "attributes", {}))})
     study = study_of(request, path, request.out)
     clusters = clusters_of_cases(everything.cases)
     labelled = study.labels(everything, clusters.by_case())
@@ -121,11 +121,6 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
         raise typer.Abort from None
     deliver(study.told(report), request)
     return _exit_code(count, judge.name, config)
-
-
-def _check_column(labelled: CalibrationSet) -> None:
-    known = {name for case in labelled.cases for name in dict(getattr(case, "attributes", {}))}
-    check_columns(labelled.by, known)
 
 
 def _exit_code(count: _NotGraded, judge: str, config: Config) -> int:

@@ -172,7 +172,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     with without_replay_advice():
         judge, answered, others = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = labelled_rows(answered, log, request)
-        _check_column(rows, request.by)
+        check_columns(request.by, {name for row in rows for name in row.attributes})
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule, configured)
         decided = folding.decisions(rows)
@@ -326,11 +326,6 @@ def items_of(decided: Decided) -> list[LabelledItem]:
         for criterion, cases in decided.items()
         for case in cases
     ]
-
-
-def _check_column(rows: Sequence[VerdictRow], column: str | None) -> None:
-    known = {name for row in rows for name in row.attributes}
-    check_columns(column, known)
 
 
 def _population(decided: Decided, column: str | None) -> Population:

@@ -37,7 +37,7 @@ from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -181,7 +181,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str | Text]:
 
 
 def _cells(pair: LabelAgreement) -> list[str | Text]:
-    kappa = "-" if pair.kappa is None else f"{pair.kappa.value:.3f}"
+    kappa = fixed(None if pair.kappa is None else pair.kappa.value)
     names = (pair.criterion, *pair.annotators)
     return [*map(safe, names), str(pair.items), percent(pair.agreed / pair.items), kappa]
 

@@ -20,7 +20,7 @@ from judgeharness_integrations.cli._shared_options import Labels
 from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
-from judgeharness_integrations.verdictlog.plain import counted, safe_text, share
+from judgeharness_integrations.verdictlog.plain import counted, fixed, safe_text, share
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import log_of
 from judgeharness_integrations.verdictlog.sql.engines import shown
@@ -123,22 +123,18 @@ def _prices(stored: Mapping[str, Any] | None) -> dict[str, Price]:
     return {name: Price.from_dict(given) for name, given in (stored or {}).items()}
 
 
-def _saved(entry: Mapping[str, Any]) -> str:
-    return f" ({entry['saved_calls']} saved)" if entry["saved_calls"] else ""
-
-
 def _cells(entry: Mapping[str, Any]) -> list[str | Text]:
     planned, answered = entry["planned_calls"], entry["answered_calls"]
-    tokens = [entry["input_tokens"], entry["output_tokens"]]
+    saved, tokens = entry["saved_calls"], [entry["input_tokens"], entry["output_tokens"]]
     return [
         safe(entry["run"]),
         safe("-" if entry["begun"] is None else entry["begun"][5:16].replace("T", " ")),
         _STATES.get(entry["state"], str(entry["state"])),
-        str(answered) if planned is None else share(answered, planned) + _saved(entry),
+        str(answered) if planned is None else share(answered, planned) + (f" ({saved} saved)" if saved else ""),
         str(entry["reused"]),
         str(entry["failed_rows"]),
         "-" if tokens == [None, None] else str(sum(filter(None, tokens))),
-        "-" if entry["cost"] is None else f"{entry['cost']:.4f}",
+        fixed(entry["cost"], 4),
     ]
 
 
@@ -214,9 +210,11 @@ def import_file(request: ImportRequest) -> None:
             new, known, other = new + added, known + len(some) - added - differing, other + differing
             some = list(islice(rows, _AT_ONCE))
         name = safe_text(database.name, _LONGEST_NAME)
-    console().print(f"{name}: {_rows(new)} new, {known} known already.", soft_wrap=True)
+    console().print(f"{name}: {counted(new, 'row')} new, {known} known already.", soft_wrap=True)
     if other:
-        console().print(f"{_rows(other)} not added: the log holds other answers in their place.", soft_wrap=True)
+        console().print(
+            f"{counted(other, 'row')} not added: the log holds other answers in their place.", soft_wrap=True
+        )
 
 
 def _check_one_run(file: Path) -> None:
@@ -257,7 +255,7 @@ def export_file(request: ExportRequest) -> None:
             raise UnknownNameError("run", run, database.run_ids())
         rows = _Rows(database, run)
         write_log(rows, out)
-    console().print(f"{safe_text(str(out), _LONGEST_NAME)}: {_rows(rows.count)} written.", soft_wrap=True)
+    console().print(f"{safe_text(str(out), _LONGEST_NAME)}: {counted(rows.count, 'row')} written.", soft_wrap=True)
 
 
 @dataclass
@@ -273,10 +271,6 @@ class _Rows:
         for row in self.log.rows() if self.run is None else self.log.rows(run=self.run):
             self.count += 1
             yield row
-
-
-def _rows(count: int) -> str:
-    return counted(count, "row")
 
 
 import_log = command(ImportRequest, import_file)

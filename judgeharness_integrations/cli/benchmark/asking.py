@@ -32,7 +32,7 @@ from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.execution.observing import Spans, default_observers
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.terminal import safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import fixed, safe_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -303,36 +303,33 @@ def cost_rows(
 def cost_document(rows: Sequence[Cost]) -> dict[str, Any]:
     """Return costs as documents keep them; the sum of money is known where that of every step is."""
     return {
-        "steps": [_step_document(row) for row in rows],
+        "steps": [
+            {"tries" if name == "attempts" else name: value for name, value in row.to_dict().items()} for row in rows
+        ],
         "answers": sum(row.answers for row in rows),
         "tries": sum(row.attempts for row in rows),
         "cost": total_cost(rows),
     }
 
 
-def _step_document(row: Cost) -> dict[str, Any]:
-    return {"tries" if name == "attempts" else name: value for name, value in row.to_dict().items()}
-
-
-def cost_table(rows: Sequence[Cost], *, title: str = "what the answers took") -> Table:
+def cost_table(
+    rows: Sequence[Cost], *, title: str = "what the answers took", words: tuple[str, str] = ("tries", "cost")
+) -> Table:
     """Return costs as a table, with what is to be said of them below; `-` is what is not known."""
-    columns = ("step", "model", "answers", "tries", "tokens\nread", "tokens\nwritten", "cost")
-    shown = table(
-        title,
-        columns,
+    columns = ("step", "model", "answers", words[0], "tokens\nread", "tokens\nwritten", words[1])
+    cells = (
         (
-            (
-                safe(row.step),
-                safe(row.model),
-                str(row.answers),
-                str(row.attempts),
-                *("-" if tokens is None else str(tokens) for tokens in (row.input_tokens, row.output_tokens)),
-                "-" if row.cost is None else f"{row.cost:.4f}",
-            )
-            for row in rows
-        ),
-        texts=2,
+            safe(row.step),
+            safe(row.model),
+            str(row.answers),
+            str(row.attempts),
+            fixed(row.input_tokens, 0),
+            fixed(row.output_tokens, 0),
+            fixed(row.cost, 4),
+        )
+        for row in rows
     )
+    shown = table(title, columns, cells, texts=2)
     remarks = dict.fromkeys(remark for row in rows for remark in row.cost_remarks)
     shown.caption = safe("; ".join(remarks), _LONGEST_REMARKS) if remarks else None
     return shown

@@ -171,24 +171,22 @@ def step_table(title: str, steps: Sequence[Step]) -> RenderableType:
     columns = {name: told for name, told in _COLUMNS.items() if doubtful or name != "ambiguous"}
 
     def cells(step: Step) -> list[str]:
-        shares = (percent(_share(getattr(step, name), step.judged)) for name in columns if name != "kept")
+        shares = (
+            percent(getattr(step, name) / step.judged if step.judged else None) for name in columns if name != "kept"
+        )
         return [str(step.judged), *shares, of(step.kept, step.judged)]
 
     return table(title, ("pairs", "judged", *columns.values()), grouped(steps, cells))
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _judge_table(judges: Sequence[CuratedJudge]) -> RenderableType:
     rows: list[Row] = [
         [
             safe(one.judge, 40),
-            _rank(one.rank_before),
+            fixed(one.rank_before, 0),
             fixed(one.elo_before, 0),
             fixed(one.se_before, 0),
-            _rank(one.rank),
+            fixed(one.rank, 0),
             fixed(one.elo, 0),
             fixed(one.se, 0),
         ]
@@ -196,7 +194,3 @@ def _judge_table(judges: Sequence[CuratedJudge]) -> RenderableType:
     ]
     columns = ("judge", "rank\nbefore", "Elo", "error", "rank\nafter", "Elo", "error")
     return table("the leaderboard before and after", columns, rows)
-
-
-def _rank(rank: int | None) -> str:
-    return "-" if rank is None else str(rank)

@@ -42,7 +42,7 @@ def export_benchmark(request: ExportRequest) -> None:
     """Write the files of an export and say what is in them."""
     home = BenchmarkFolder(request.folder)
     results = read_results(home)
-    kind = _format(request.format)
+    kind: Format = one_of("format", request.format, get_args(Format))
     if request.out.resolve() == request.folder.resolve():
         raise ConfigError("--out is the benchmark's own folder: give another one.")
     check_folder(request.out, (_REPORT,), overwrite=request.overwrite)
@@ -55,11 +55,6 @@ def export_benchmark(request: ExportRequest) -> None:
         _print(report, request.out)
     if report.mode is not None:
         print_failed([results], report.mode, failures=failures_named(request.failures), stderr=request.as_json)
-
-
-def _format(name: str) -> Format:
-    known: tuple[Format, ...] = get_args(Format)
-    return one_of("format", name, known)
 
 
 def _report_of(

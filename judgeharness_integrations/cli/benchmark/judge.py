@@ -50,7 +50,7 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
@@ -262,14 +262,13 @@ def print_summary(document: JudgeDocument, *, folder: Path) -> None:
 def _row(one: JudgeSummary) -> list[str | Text]:
     shares = (one.verdict, one.turn, one.type, one.joint)
     asked = f"{one.joint.of}" if one.joint.of == one.pairs else f"{one.joint.of} of {one.pairs}"
-    cost = "-" if one.took.cost is None else f"{one.took.cost:.4f}"
-    return [safe(one.judge), asked, *map(_share_text, shares), str(one.unanswered_calls), cost]
+    return [safe(one.judge), asked, *map(_share_text, shares), str(one.unanswered_calls), fixed(one.took.cost, 4)]
 
 
 def _share_text(share: RightShare) -> str:
     if share.low is None or share.high is None:
         return "-"
-    return f"{percent(share.share)}\n[{100 * share.low:.0f}, {100 * share.high:.0f}]"
+    return f"{percent(share.share)}\n{ends((share.low, share.high), 0, scale=100)}"
 
 
 _ANOTHER = "give the run another name"  # ends what the harness says of answers to other questions

@@ -25,7 +25,7 @@ from judgeharness_integrations.benchmark.stats import (
 )
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import read_model_file
+from judgeharness_integrations.cli.benchmark.asking import cost_table, read_model_file
 from judgeharness_integrations.cli.benchmark.curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark.options import StatsRequest
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike, columns_named, grouped
@@ -152,20 +152,9 @@ def _print_steps(screen: Console, report: StatsReport) -> None:
 
 
 def _print_costs(screen: Console, report: StatsReport) -> None:
-    rows: list[Row] = [
-        [
-            safe(one.step, 40),
-            safe(one.model, 40),
-            str(one.answers),
-            str(one.attempts),
-            fixed(one.input_tokens, 0),
-            fixed(one.output_tokens, 0),
-            fixed(one.cost, 4),
-        ]
-        for one in report.costs
-    ]
-    columns = ("step", "model", "answers", "attempts", "tokens\nread", "tokens\nwritten", "money")
-    screen.print(table("what it took", columns, rows, texts=2))
+    shown = cost_table(report.costs, title="what it took", words=("attempts", "money"))
+    shown.caption = None  # each remark is a line of its own
+    screen.print(shown)
     for remark in dict.fromkeys(remark for one in report.costs for remark in one.cost_remarks):
         screen.print(safe(f"- {remark}", 400), soft_wrap=True)
     unknown = "not known, since some answers have no price (--models) or do not say their tokens"
