@@ -30,11 +30,7 @@ def panel_of(request: AltTestRequest | KappaRequest) -> Panel:
     columns = Columns(item=request.item, rater=request.rater, labels=tuple(name for name in named if name))
     with without_garbage_collection():
         return read_panel(
-            *request.logs,
-            criterion=request.criterion,
-            labels=request.labels,
-            cluster=request.cluster,
-            columns=columns,
+            *request.logs, criterion=request.criterion, labels=request.labels, cluster=request.cluster, columns=columns
         )
 
 

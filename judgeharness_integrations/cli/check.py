@@ -130,12 +130,7 @@ def check_parts(config: Config, request: CheckRequest) -> CheckParts:
     score_tolerance = config.harness.tolerance if request.score_tolerance is None else request.score_tolerance
     running = {name: built[name] for name in _RUNNING if name in built} | {"executor": executor}
     return CheckParts(
-        config=config,
-        cases=cases,
-        judges=found,
-        options=options,
-        running=running,
-        score_tolerance=score_tolerance,
+        config=config, cases=cases, judges=found, options=options, running=running, score_tolerance=score_tolerance
     )
 
 
@@ -276,11 +271,7 @@ def exit_code(reports: Sequence[CheckReport]) -> int:
 
 
 def _document(reports: Sequence[CheckReport], state: str | None) -> dict[str, Any]:
-    return {
-        "schema": "judgeharness.checks/1",
-        "state": state,
-        "judges": [report.to_dict() for report in reports],
-    }
+    return {"schema": "judgeharness.checks/1", "state": state, "judges": [report.to_dict() for report in reports]}
 
 
 def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
@@ -386,11 +377,7 @@ def _check_place(place: RunPlace) -> None:
 
 
 def _confirm(
-    parts: CheckParts,
-    spending: Spending,
-    request: CheckRequest,
-    known: Mapping[str, int],
-    usage: Sequence[ModelUsage],
+    parts: CheckParts, spending: Spending, request: CheckRequest, known: Mapping[str, int], usage: Sequence[ModelUsage]
 ) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     total, answered = sum(one.plan.total for one in parts.judges), sum(known.values())

@@ -47,10 +47,7 @@ class LabelRequest:
 
     files: Annotated[
         tuple[Path, ...],
-        typer.Argument(
-            metavar="CASES",
-            help="A case file (.csv or .jsonl); with --merge the annotators' logs.",
-        ),
+        typer.Argument(metavar="CASES", help="A case file (.csv or .jsonl); with --merge the annotators' logs."),
     ] = ()
     annotator: Annotated[str | None, typer.Option(help="Who labels.")] = None
     out: Annotated[

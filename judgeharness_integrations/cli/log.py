@@ -153,8 +153,7 @@ def _group() -> None:
 
 
 _Log: TypeAlias = Annotated[
-    str,
-    typer.Option("--log", help="The database: a .sqlite or .db file, or postgresql+psycopg://USER@HOST/DB."),
+    str, typer.Option("--log", help="The database: a .sqlite or .db file, or postgresql+psycopg://USER@HOST/DB.")
 ]
 
 
@@ -164,9 +163,7 @@ class ImportRequest:
 
     file: Annotated[
         Path,
-        typer.Argument(
-            help="A verdict log: .csv or .jsonl, each also as .gz, .parquet, or another database file.",
-        ),
+        typer.Argument(help="A verdict log: .csv or .jsonl, each also as .gz, .parquet, or another database file."),
     ]
     log: _Log
     run: Annotated[

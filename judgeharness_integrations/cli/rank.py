@@ -186,12 +186,7 @@ def _eip(options: RankOptions) -> EipOptions:
 
 
 def rank_source(
-    source: RankSource,
-    request: RankRequest,
-    output: RankOutput,
-    *,
-    audit: str | None = None,
-    cases: Path | None = None,
+    source: RankSource, request: RankRequest, output: RankOutput, *, audit: str | None = None, cases: Path | None = None
 ) -> Portfolio:
     """Rank the judges of a source, write what is asked for, print the report and return what it says.
 
@@ -213,12 +208,7 @@ def rank_source(
 
 
 def material_of(
-    source: RankSource,
-    request: RankRequest,
-    output: RankOutput,
-    *,
-    audit: str | None = None,
-    cases: Path | None = None,
+    source: RankSource, request: RankRequest, output: RankOutput, *, audit: str | None = None, cases: Path | None = None
 ) -> Material:
     """Read what is ranked and what is to be said of it."""
     rows = source.rows()

@@ -34,15 +34,7 @@ from judgeharness_integrations.cli._run_until import (
     plan_notes,
     untils,
 )
-from judgeharness_integrations.cli.exits import (
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-    undisturbed,
-)
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
 from judgeharness_integrations.cli.run_place import RunPlace, Spending, check_unchanged, noting_spent, run_parts
 from judgeharness_integrations.cli.summary import JudgeTally, summary_document
 from judgeharness_integrations.judging.calibrating import calibration_run

@@ -17,10 +17,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import (
-    UncertifiedCases,
-    withheld,
-)
+from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases, withheld
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
 from judgeharness_integrations.analysis.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.analysis.document import calibration_record

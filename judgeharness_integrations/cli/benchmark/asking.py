@@ -17,14 +17,7 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, No
 from judgeharness_integrations.benchmark.asker import Asker, Unfinished, limited, worked
 from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli.exits import (
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-)
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.budget import Budget

@@ -52,12 +52,7 @@ def curate_benchmark(request: CurateRequest) -> None:
     flags = results.audit is not None and not request.keep_noise
     doubtful = _drops_ambiguous(results, request)
     made = curated(
-        results.of_mode(mode),
-        share=request.cut,
-        cut_ties=cut_ties,
-        failures=failures,
-        flags=flags,
-        ambiguous=doubtful,
+        results.of_mode(mode), share=request.cut, cut_ties=cut_ties, failures=failures, flags=flags, ambiguous=doubtful
     )
     kept = {*made.kept}
     home.write_records(CURATED, [pair for pair in results.pairs if pair.pair_id in kept])

@@ -50,13 +50,7 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, load_taxonomy, read_taxonomy_file
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import check_file, print_json
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    cost_document,
-    cost_table,
-    read_model_file,
-)
+from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
 from judgeharness_integrations.cli.benchmark.options import DiscoverRequest
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.reporting.terminal import console, safe, table

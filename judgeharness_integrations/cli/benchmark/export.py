@@ -65,10 +65,7 @@ def _report_of(
     curation = None
     if mode is not None:
         curation = curated(
-            results.of_mode(mode),
-            share=0.0,
-            failures=failures_named(request.failures),
-            flags=results.audit is not None,
+            results.of_mode(mode), share=0.0, failures=failures_named(request.failures), flags=results.audit is not None
         )
     pairs = [pair for pair in results.pairs if pair.state != "rejected" and pair.conversations is not None]
     contents = exported(pairs, curation, audit=results.audit, bands=request.bands)

@@ -30,13 +30,7 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    cost_document,
-    cost_table,
-    read_model_file,
-)
+from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
 from judgeharness_integrations.cli.benchmark.options import GenerateRequest, Spending
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.exits import terminable, undisturbed
@@ -90,13 +84,7 @@ class GeneratePlan:
 def print_plan(plan: GeneratePlan, *, stderr: bool) -> None:
     """Print it."""
     rows: list[list[str | Text]] = [
-        [
-            safe(step),
-            safe(model),
-            str(calls),
-            str(calls * plan.left),
-            str(calls * plan.left * plan.readings),
-        ]
+        [safe(step), safe(model), str(calls), str(calls * plan.left), str(calls * plan.left * plan.readings)]
         for step, model, calls in plan.steps()
     ]
     rows.append(["together", "", str(plan.per_pair), str(plan.per_pair * plan.left), str(plan.at_most)])

@@ -34,15 +34,7 @@ from judgeharness_integrations.cli._failures import failures, told
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
 from judgeharness_integrations.cli.benchmark.options import JudgeRequest
-from judgeharness_integrations.cli.exits import (
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-    undisturbed,
-)
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget

@@ -7,10 +7,7 @@ from typing import Final, Protocol, TypeVar
 
 from rich.text import Text
 
-from judgeharness_integrations._errors import (
-    UnknownNameError,
-    UsageError,
-)
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
 from judgeharness_integrations.benchmark.results.rows import Mode
 from judgeharness_integrations.benchmark.verdicts import Results

@@ -22,13 +22,7 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    cost_document,
-    cost_table,
-    read_model_file,
-)
+from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
 from judgeharness_integrations.cli.benchmark.options import Spending, VerifyRequest
 from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.exits import terminable, undisturbed
@@ -109,10 +103,7 @@ def print_verified(done: Verified, *, as_json: bool) -> None:
         return
     screen = console()
     rows = [
-        (
-            tally.layer,
-            *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)),
-        )
+        (tally.layer, *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)))
         for tally in tallies(done.pairs)
     ]
     screen.print(table("cascade", _LAYER_WORDS, rows))
