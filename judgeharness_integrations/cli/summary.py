@@ -52,24 +52,6 @@ class CaseLog(Protocol):
         ...
 
 
-class ListedRows:
-    """Rows in memory, as a `CaseLog`."""
-
-    def __init__(self, rows: Iterable[VerdictRow]) -> None:
-        """Group the rows."""
-        self._rows: dict[tuple[str, str, str], list[VerdictRow]] = {}
-        for row in rows:
-            self._rows.setdefault((row.run, row.judge, row.case_id), []).append(row)
-
-    def of_cases(self, *, run: str, judge: str, case_ids: Sequence[str]) -> Mapping[str, Sequence[VerdictRow]]:
-        """Return case id -> its rows."""
-        return {case_id: self._rows.get((run, judge, case_id), ()) for case_id in case_ids}
-
-    def case_groups(self, *, run: str, judge: str | None = None) -> Iterator[Sequence[VerdictRow]]:
-        """Yield the rows of a run, a case at a time."""
-        return (rows for (its, who, _), rows in self._rows.items() if its == run and judge in (None, who))
-
-
 def planned_rows(log: CaseLog, planned: Planned, *, run: str, judge: str) -> Iterator[tuple[int, Sequence[VerdictRow]]]:
     """Yield (samples planned, rows) of every planned case, in the order of the plan."""
     plan = iter(planned() if callable(planned) else planned.items())
@@ -314,7 +296,7 @@ def summary_document(
     config: Config,
     harness: JudgeHarness,
     tallies: Sequence[JudgeTally],
-    log: CaseLog | Sequence[VerdictRow],
+    log: CaseLog,
     *,
     stopped: BaseException | None = None,
     prices: Prices | None = None,
@@ -322,7 +304,7 @@ def summary_document(
     """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded.
 
     Everything about answers is read from `log`, planned case by planned case, so that memory does not grow with their
-    number; a list of the run's rows does as well. `prices` are those of a million tokens in and out, per model.
+    number. `prices` are those of a million tokens in and out, per model.
 
     `judged_cases` have a row; `not_asked_cases` have none (never asked, or cut off before an answer) and are among
     `not_graded_cases`. `planned_samples` and `taken_samples` of a criterion are over all planned cases. `usage` is what
@@ -331,8 +313,7 @@ def summary_document(
     on the files of the run.
     """
     settings = config.model_dump(mode="json", exclude_none=True)
-    found = ListedRows(log) if isinstance(log, Sequence) else log
-    judges = [_judge(tally, harness, found, settings, prices) for tally in tallies]
+    judges = [_judge(tally, harness, log, settings, prices) for tally in tallies]
     error = _error(judges, stopped)
     return {
         "schema": RUN_SCHEMA,
