@@ -43,7 +43,7 @@ add_lazily(
         "log": ("log", "Rows in and out of a database."),
         "replay": ("replay", "Fold an existing verdict log."),
         "report": ("_run_options", "A run or log as page, Markdown, JUnit or CSV."),
-        "compare": ("compare", "What changed between two runs."),
+        "compare": ("_run_options", "What changed between two runs."),
         "label": ("label", "Label cases, blind to judges."),
         "calibrate": ("_label_options", "Measure a rule against labels, or drift."),
         "certify": ("_label_options", "Which decisions agree with people."),
