@@ -11,6 +11,7 @@ import typer
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import Exclude
 
+_PARSER = "judgeharness_integrations.migration.sources:check_parser"  # both commands read sources with libcst
 _CODES = "; several, with commas or the option given again."
 
 
@@ -43,7 +44,7 @@ class ScanRequest:
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 in spite of findings.")] = False
 
 
-scan = command(ScanRequest, "judgeharness_integrations.cli.scan:scan_code")
+scan = command(ScanRequest, "judgeharness_integrations.cli.scan:scan_code", needs=_PARSER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,17 +70,7 @@ class MigrateRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.migrate/1).")] = False
 
 
-def migrate_code(request: MigrateRequest) -> int:
-    """Print what a migration changes, and write it where that is asked for."""
-    from judgeharness_integrations.migration.sources import check_parser  # noqa: PLC0415 - keeps --help fast
-
-    check_parser()  # what is imported next needs libcst
-    from judgeharness_integrations.cli.migrate import migrate_paths  # noqa: PLC0415 - needs libcst
-
-    return migrate_paths(request)
-
-
-migrate = command(MigrateRequest, migrate_code)
+migrate = command(MigrateRequest, "judgeharness_integrations.cli.migrate:migrate_paths", needs=_PARSER)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,9 @@ _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
 
 
-def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Callable[..., None]:
+def command(
+    request: type[Any], work: str | Callable[[Any], int | None], *, needs: str | None = None
+) -> Callable[..., None]:
     """Return the command of a request.
 
     Args:
@@ -32,10 +34,13 @@ def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Call
             `Literal` is one of some words, and a field that is a dataclass itself is a group of further options.
         work: what takes the request and returns an exit code, or None; `package.module:function` where importing it
             would make `--help` slow.
+        needs: `package.module:function`, called before that is imported: it raises what is not installed.
 
     """
 
     def run(**given: Any) -> None:
+        if needs is not None:
+            pkgutil.resolve_name(needs)()
         does = pkgutil.resolve_name(work) if isinstance(work, str) else work
         raise typer.Exit(does(_request_of(request, given)) or 0)
 

@@ -1,4 +1,4 @@
-"""A scan as SARIF 2.1.0, which code scanning services read."""
+"""What `judgeharness scan` does: findings as text, JSON, SARIF 2.1.0 or annotations of a GitHub workflow."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.migration.inspection import Finding, described
 from judgeharness_integrations.migration.rewriting.project import NextStep
-from judgeharness_integrations.migration.rules import RULES
-from judgeharness_integrations.migration.scanning import ScanReport
-from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, check_parser
+from judgeharness_integrations.migration.rules import RULES, rule_of
+from judgeharness_integrations.migration.scanning import ScanReport, nearest_settings, scan
+from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
@@ -198,60 +198,29 @@ def _uses(report: ScanReport) -> Iterator[str]:
 _FORMATS = ("text", "json", "github", "sarif")
 
 
-def explain_rule(code: str) -> None:
-    """Print what a rule finds and why.
-
-    Raises:
-        UnknownNameError: there is no such rule.
-
-    """
-    check_parser()
-    from judgeharness_integrations.migration.rules import rule_of  # noqa: PLC0415
-    from judgeharness_integrations.reporting.terminal import console  # noqa: PLC0415 - rules need libcst
-
-    rule = rule_of(code)
-    screen = console()
-    screen.print(f"{rule.code} {rule.name}\n\n{rule.explanation}")
-
-
-def list_all_rules() -> None:
-    """Print every code with its name."""
-    check_parser()
-    from judgeharness_integrations.migration.rules import RULES  # noqa: PLC0415 - rules need libcst
-
-    for rule in RULES.values():
-        typer.echo(f"{rule.code} {rule.name}")
-
-
 def scan_code(request: ScanRequest) -> int:
-    """Explain a rule, list all of them, or scan."""
-    if request.explain is not None:
-        explain_rule(request.explain)
-        return OK
-    if request.list_rules:
-        list_all_rules()
-        return OK
-    return scan_paths(request)
-
-
-def scan_paths(request: ScanRequest) -> int:
-    """Scan and print what was found; returns 1 on findings.
+    """Explain a rule, list all of them, or scan and print what was found; return 1 on findings.
 
     Raises:
+        UnknownNameError: there is no rule of that code, or no such format.
         UsageError: an option is wrong, a path does not exist, or nothing could be read.
 
     """
-    check_parser()
+    if request.explain is not None:
+        rule = rule_of(request.explain)
+        console().print(f"{rule.code} {rule.name}\n\n{rule.explanation}")
+        return OK
+    if request.list_rules:
+        for rule in RULES.values():
+            typer.echo(f"{rule.code} {rule.name}")
+        return OK
     chosen = _format(request.output)
-    from judgeharness_integrations.migration.scanning import nearest_settings, scan  # noqa: PLC0415 - needs libcst
-
     settings = nearest_settings(request.paths[0]).overridden(
         select=_split(request.select), ignore=_split(request.ignore), exclude=_split(request.exclude)
     )
     report = scan(request.paths, settings=settings, progress=_progress if sys.stderr.isatty() else None)
     if report.unreadable and not report.files:
         raise UsageError(str(report.unreadable[0]))
-
     print_report(report, request.paths, output=chosen, statistics=request.statistics)
     return GATE_FAILED if report.findings and not request.exit_zero else OK
 
