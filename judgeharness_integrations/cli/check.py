@@ -423,6 +423,7 @@ def _ask_judges(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: B
                 mine = list(_report_of(one, parts, request, log, budget))
             if isinstance(stop.by, JudgeDownError):
                 down.append(without_secrets(str(stop.by).rstrip("."), parts.config.model_dump()))
+                stopped = KeyboardInterrupt() if budget.ended else None
             else:
                 stopped = stop.by
             reports += mine if stopped is None else []
