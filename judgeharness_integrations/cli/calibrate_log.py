@@ -1,4 +1,4 @@
-"""A log and the configuration it was run with: which judge and design its rows are of, and that they are."""
+"""What `judgeharness calibrate --log` does, and whether a log is of the configuration it is said to be."""
 
 from __future__ import annotations
 
@@ -36,17 +36,22 @@ from judgeharness_integrations.analysis.replay import CaseDecision, case_consist
 from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import names_of, same_model
-from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
+from judgeharness_integrations.cli._asking import judge_model
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.calibration import EXPLORATORY, Request, deliver, place_of
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.judging.calibrating import declared_scale
-from judgeharness_integrations.judging.candidates import study_of
+from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.config import build_cases, build_harness_options, build_judge, load_config
+from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.joining import joined, read_gold
 from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
@@ -59,13 +64,7 @@ class ConfiguredLog:
     """The judge and the design of a configuration, whose rows are measured; nobody is asked."""
 
     def __init__(self, path: Path, rows: Sequence[VerdictRow]) -> None:
-        from judgeharness_integrations.cli._asking import judge_model  # noqa: PLC0415 - few give a configuration
-        from judgeharness_integrations.cli._calibrate import place_of  # noqa: PLC0415
-        from judgeharness_integrations.judging.candidates import asked_candidate  # noqa: PLC0415
-        from judgeharness_integrations.judging.config import build_harness_options, build_judge, load_config  # noqa: PLC0415
-        from judgeharness_integrations.judging.harness import JudgeHarness  # noqa: PLC0415
-        from judgeharness_integrations.judging.running import fingerprint_parts  # noqa: PLC0415
-
+        """Build what the configuration names, as it was asked."""
         config = load_config(path)
         place = place_of(config, rows[0].judge)
         judge = build_judge(config, place)
@@ -117,9 +116,6 @@ class ConfiguredLog:
         that were added to a file of cases since then do not count, nor do a seed that was and another spelling of the
         model, which make no other judge.
         """
-        from judgeharness_integrations.judging.config import build_cases  # noqa: PLC0415 - of a log apart alone
-        from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash  # noqa: PLC0415
-
         identity = self._judge.identity
         if identity is None or identity.source is not None or self._config.cases is None:
             return None
@@ -176,7 +172,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     with without_replay_advice():
         judge, answered, others = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = labelled_rows(answered, log, request)
-        _check_column(rows, request.by)
+        check_columns(request.by, {name for row in rows for name in row.attributes})
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule, configured)
         decided = folding.decisions(rows)
@@ -330,11 +326,6 @@ def items_of(decided: Decided) -> list[LabelledItem]:
         for criterion, cases in decided.items()
         for case in cases
     ]
-
-
-def _check_column(rows: Sequence[VerdictRow], column: str | None) -> None:
-    known = {name for row in rows for name in row.attributes}
-    check_columns(column, known)
 
 
 def _population(decided: Decided, column: str | None) -> Population:

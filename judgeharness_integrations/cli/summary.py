@@ -1,4 +1,4 @@
-"""The rows behind a summary, a few hundred cases at a time: every planned case once, whether or not it has rows."""
+"""The summary of a run: every planned case once, whether or not it has rows, a few hundred cases at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import (
-    UncertifiedCases,
-    withheld,
-)
+from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases, withheld
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
 from judgeharness_integrations.analysis.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.analysis.document import calibration_record
@@ -39,7 +36,6 @@ from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
 _CASES_AT_ONCE = 256
-
 # case id -> samples, or what yields such pairs anew each time, for plans that are not to be held in memory
 Planned: TypeAlias = "Mapping[str, int] | Callable[[], Iterable[tuple[str, int]]]"
 
@@ -54,24 +50,6 @@ class CaseLog(Protocol):
     def case_groups(self, *, run: str, judge: str | None = None) -> Iterator[Sequence[VerdictRow]]:
         """Yield the rows of a run, a case at a time."""
         ...
-
-
-class ListedRows:
-    """Rows in memory, as a `CaseLog`."""
-
-    def __init__(self, rows: Iterable[VerdictRow]) -> None:
-        """Group the rows."""
-        self._rows: dict[tuple[str, str, str], list[VerdictRow]] = {}
-        for row in rows:
-            self._rows.setdefault((row.run, row.judge, row.case_id), []).append(row)
-
-    def of_cases(self, *, run: str, judge: str, case_ids: Sequence[str]) -> Mapping[str, Sequence[VerdictRow]]:
-        """Return case id -> its rows."""
-        return {case_id: self._rows.get((run, judge, case_id), ()) for case_id in case_ids}
-
-    def case_groups(self, *, run: str, judge: str | None = None) -> Iterator[Sequence[VerdictRow]]:
-        """Yield the rows of a run, a case at a time."""
-        return (rows for (its, who, _), rows in self._rows.items() if its == run and judge in (None, who))
 
 
 def planned_rows(log: CaseLog, planned: Planned, *, run: str, judge: str) -> Iterator[tuple[int, Sequence[VerdictRow]]]:
@@ -318,7 +296,7 @@ def summary_document(
     config: Config,
     harness: JudgeHarness,
     tallies: Sequence[JudgeTally],
-    log: CaseLog | Sequence[VerdictRow],
+    log: CaseLog,
     *,
     stopped: BaseException | None = None,
     prices: Prices | None = None,
@@ -326,7 +304,7 @@ def summary_document(
     """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded.
 
     Everything about answers is read from `log`, planned case by planned case, so that memory does not grow with their
-    number; a list of the run's rows does as well. `prices` are those of a million tokens in and out, per model.
+    number. `prices` are those of a million tokens in and out, per model.
 
     `judged_cases` have a row; `not_asked_cases` have none (never asked, or cut off before an answer) and are among
     `not_graded_cases`. `planned_samples` and `taken_samples` of a criterion are over all planned cases. `usage` is what
@@ -335,8 +313,7 @@ def summary_document(
     on the files of the run.
     """
     settings = config.model_dump(mode="json", exclude_none=True)
-    found = ListedRows(log) if isinstance(log, Sequence) else log
-    judges = [_judge(tally, harness, found, settings, prices) for tally in tallies]
+    judges = [_judge(tally, harness, log, settings, prices) for tally in tallies]
     error = _error(judges, stopped)
     return {
         "schema": RUN_SCHEMA,

@@ -1,4 +1,4 @@
-"""Columns and counts as the benchmark's commands take and print them, and calls that failed."""
+"""Columns and counts as the commands of a benchmark take and print them, and calls that failed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import Final, Protocol, TypeVar
 
 from rich.text import Text
 
-from judgeharness_integrations._errors import (
-    UnknownNameError,
-    UsageError,
-)
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
 from judgeharness_integrations.benchmark.results.rows import Mode
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._names import names_in
+from judgeharness_integrations.cli._shared_options import names_in
 from judgeharness_integrations.reporting.terminal import Row, console, safe
 from judgeharness_integrations.verdictlog.plain import counted, percent
 

@@ -1,4 +1,4 @@
-"""A drift check as text: the answer first, what it stands on, and the checks before."""
+"""What `judgeharness calibrate --check` does: a drift check and its text, the answer first."""
 
 from __future__ import annotations
 
@@ -32,15 +32,13 @@ from judgeharness_integrations.analysis.calibration.history import (
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._asking import Asking, check_cost, confirm, judge_model, money_notes, print_plans
-from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
-from judgeharness_integrations.cli._calibrate_log import Folding, items_of, rows_of_one
-from judgeharness_integrations.cli._calibration_output import Request
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import check_file, print_json
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._stopping import terminable
-from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK
+from judgeharness_integrations.cli.calibrate_log import Folding, items_of, rows_of_one
+from judgeharness_integrations.cli.calibration import Request, place_of, refuse_of_log
+from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK, terminable
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import default_observers
@@ -235,8 +233,8 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
         judge, rows, _ = rows_of_one(log, check.request.judge, check.request.run)
         items = items_of(Folding(rule=chosen).decisions(rows))
     report = _drift(check, items, None, design_of_rows(rows, chosen.name))
-    _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
-    return _code(report, check)
+    _keep_and_print(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
+    return _exit_code(report, check)
 
 
 @terminable()
@@ -260,12 +258,16 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     options = build_harness_options(config) | {"observers": default_observers() or None, "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, cases)
-    asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = money_notes([asked], prices_of(config), cases)
-    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
-    check_cost(plan.total, limit)
-    confirm(plan.total, yes=yes)
-    results = _asked(harness, judge, cases, model)
+    agree(
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        config,
+        cases,
+        prices=prices_of(config),
+        max_calls=limit,
+        yes=yes,
+        stderr=request.as_json,
+    )
+    results = _ask_anchors(harness, judge, cases, model)
     failed = [row for result in results for row in result.rows if not row.ok]
     for line in told(judge.name, failures(failed, config.model_dump())):
         typer.echo(line, err=True)
@@ -274,11 +276,11 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
         return NOT_GRADED
     design = harness.design_for(judge)
     report = _drift(check, _items(results, golds), fingerprint_parts(judge, design, model), design.parts())
-    _tell(report, check, judge.name, str(plan))
-    return _code(report, check)
+    _keep_and_print(report, check, judge.name, str(plan))
+    return _exit_code(report, check)
 
 
-def _asked(harness: JudgeHarness, judge: Judge, cases: Sequence[Case], model: str | None) -> list[HarnessResult]:
+def _ask_anchors(harness: JudgeHarness, judge: Judge, cases: Sequence[Case], model: str | None) -> list[HarnessResult]:
     try:
         with without_replay_advice():
             results = list(harness.evaluate_many(judge, cases, model))
@@ -347,7 +349,7 @@ def _drift(
     return drift(check.old, items, parts=parts, design=design, past=past, **levels)
 
 
-def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:
+def _keep_and_print(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:
     """Keep the check in the history, and print it with the checks before."""
     if "rule" not in check.old.known_design:
         notes = (*notes, "the calibration does not say its rule: it may be another")
@@ -363,7 +365,7 @@ def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str)
             )
 
 
-def _code(report: DriftReport, check: Check) -> int:
+def _exit_code(report: DriftReport, check: Check) -> int:
     if report.answer == "drifted" or (check.strict and report.answer == "inconclusive"):
         return GATE_FAILED
     return NOT_GRADED if any(one.not_graded_now for one in report.criteria.values()) else OK

@@ -19,7 +19,7 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, Ru
 from judgeharness_integrations.analysis.spending import bill_of
 from judgeharness_integrations.analysis.usage import Price, Spent
 from judgeharness_integrations.cli._output import check_folder
-from judgeharness_integrations.cli.run import RunLimits
+from judgeharness_integrations.cli._run_options import RunLimits
 from judgeharness_integrations.judging.config import Config, JudgeConfig
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -31,6 +31,7 @@ from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, r
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
+
 
 LOCK = "run.lock"
 
@@ -211,7 +212,9 @@ def check_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any])
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     if not names:
         return
-    changes = [f"{name} was {_shown(old.get(name))}, is {_shown(new.get(name))}" for name in names[:_MOST_CHANGES]]
+    changes = [
+        f"{name} was {_value_text(old.get(name))}, is {_value_text(new.get(name))}" for name in names[:_MOST_CHANGES]
+    ]
     more = f"; {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
     named = ["identity" in judge for judge in now["judges"].values()]
     over = ", which takes over every answer that still fits" if any(named) else ""
@@ -256,7 +259,7 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""What the benchmark's commands share once they may ask: many items at once, how it ended, and what it cost."""
+"""Models as a file names them, and many items asked about at once: how it ended, and what it cost."""
 
 from __future__ import annotations
 
@@ -6,29 +6,109 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 
 import typer
 
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
+from judgeharness_integrations._documents import load_yaml
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
+from judgeharness_integrations.benchmark.asker import Asker, Unfinished, limited, worked
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
 from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.execution.observing import Spans, default_observers
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.terminal import safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import fixed, safe_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.journal import StepUsage
+    from judgeharness_integrations.judging.chatmodels import ChatModel
+
+
+_ANY_MODEL: Final = "*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """What a `--models` file says: `options` by model, as its adapter takes them, and `prices` by model."""
+
+    options: Mapping[str, Mapping[str, Any]]
+    prices: Mapping[str, Price]
+
+    def model(self, spec: str) -> ChatModel:
+        """Return the model of a spec, with its options, be they under its name alone or with its provider.
+
+        No secret among them gets into an error.
+
+        Raises:
+            UsageError: it cannot be made.
+
+        """
+        from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
+        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
+
+        options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
+        try:
+            return chat_model(spec, options)
+        except NotInstalledError as error:
+            raise NotInstalledError(f"what asks model {spec!r}", "benchmark") from error
+        except JudgeHarnessError as error:
+            error.args = (without_secrets(str(error), options),)
+            raise
+
+    def _of(self, key: str) -> Iterable[tuple[str, Any]]:
+        return self.options.get(key, {}).items()
+
+
+def read_model_file(path: Path | None) -> ModelFile:
+    """Return what a file says: `{options: {model: {...}}, prices: {model: {input: 2.5, output: 10}}}`.
+
+    Raises:
+        ConfigError: it cannot be read, or has another form.
+
+    """
+    if path is None:
+        return ModelFile(options={}, prices={})
+    try:
+        data: Any = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        what = getattr(error, "problem", None) or getattr(error, "strerror", None) or type(error).__name__
+        raise ConfigError(f"{path} cannot be read ({what}): write options and prices by model.") from error
+    parts = data if isinstance(data, dict) else {"": data}
+    if not set(parts) <= {"options", "prices"} or not all(_is_table(part) for part in parts.values()):
+        raise ConfigError(f"{path} must hold options and prices, each of them by model, and nothing else.")
+    return ModelFile(options=parts.get("options", {}), prices=_prices(parts.get("prices", {}), path))
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values())
+
+
+def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Price]:
+    from judgeharness_integrations.analysis.usage import Price  # noqa: PLC0415
+
+    try:
+        found = {str(name): Price.from_dict(entry, f"prices.{name}") for name, entry in table.items()}
+    except UsageError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    # answers name the model without its provider
+    return {_plain(name): price for name, price in found.items()} | found
+
+
+def _plain(spec: str) -> str:
+    """Return a model's name without its provider; what follows a further colon, as in ollama:llama3:8b, is its own."""
+    return spec.partition(":")[2] or spec
+
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
@@ -47,7 +127,7 @@ class Outcome(Generic[_Item, _Made]):
     """
 
     results: tuple[_Made | Unfinished[_Item], ...]
-    stopped: KeyboardInterrupt | Terminated | None
+    stopped: BaseException | None
     calls: int
 
     @property
@@ -102,7 +182,7 @@ def ask_all(
         raise UsageError(f"--max-concurrency must be at least 1, not {concurrency}.")
     for model in models:
         budget.check_price(model.name)
-    before, results, stopped = budget.spent, dict[int, _Made | Unfinished[_Item]](), None
+    before, results = budget.spent, dict[int, _Made | Unfinished[_Item]]()
     spans = Spans(default_observers())
 
     async def one(place: int) -> None:
@@ -115,23 +195,58 @@ def ask_all(
                 if isinstance(result, Unfinished):
                     results[result.item] = Unfinished(item=items[result.item], reason=result.reason)
 
-    try:
-        with (
-            terminable(),
-            finishing(budget),
-            limited(models, max_concurrency=concurrency),
-            spans.around("run", title, calls=len(items)),
-        ):
-            run_sync(every())
-    except (KeyboardInterrupt, Terminated) as error:
-        stopped = error
-    if stopped is None and budget.ended:
-        stopped = KeyboardInterrupt()
+    with (
+        stoppable(budget) as stop,
+        terminable(),
+        limited(models, max_concurrency=concurrency),
+        spans.around("run", title, calls=len(items)),
+    ):
+        run_sync(every())
     left = {place: Unfinished(item=item, reason=_NOT_ASKED) for place, item in enumerate(items) if place not in results}
     whole = {**results, **left}
     return Outcome(
-        results=tuple(whole[place] for place in range(len(items))), stopped=stopped, calls=budget.spent - before
+        results=tuple(whole[place] for place in range(len(items))), stopped=stop.by, calls=budget.spent - before
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a command asks: which models, within which budget; every answer is kept in the journal."""
+
+    journal: Journal
+    models: Sequence[ChatModel]
+    file: ModelFile
+    budget: Budget
+    concurrency: int
+    policy: CallPolicy = field(default_factory=CallPolicy)
+
+    def ask(
+        self,
+        items: Sequence[_Item],
+        make: Callable[[_Item, Asker], Awaitable[_Made]],
+        *,
+        title: str,
+        known: bool = False,
+    ) -> Outcome[_Item, _Made]:
+        """Make something of every item, as `ask_all` does; `known`: of the answers that are kept, asking nothing."""
+        budget = Budget(max_calls=0) if known else self.budget
+        asker = Asker(journal=self.journal, budget=budget, policy=self.policy)
+        return ask_all(
+            items,
+            lambda item: make(item, asker),
+            models=self.models,
+            budget=budget,
+            concurrency=self.concurrency,
+            title=title,
+        )
+
+    def costs(self, steps: Collection[str] | None = None) -> list[Cost]:
+        """Return what each step took of each model, those of earlier commands included; of all steps, or some."""
+        return cost_rows(self.journal.usage(), self.file.prices, steps=steps)
+
+    def end(self, outcome: Outcome[Any, Any], what: str) -> int:
+        """Say on standard error what is unfinished and why, and return the exit code; see `ended`."""
+        return ended(outcome, what=what, options=self.file.options)
 
 
 def ended(outcome: Outcome[Any, Any], *, what: str, options: object = None) -> int:
@@ -181,36 +296,33 @@ def cost_rows(
 def cost_document(rows: Sequence[Cost]) -> dict[str, Any]:
     """Return costs as documents keep them; the sum of money is known where that of every step is."""
     return {
-        "steps": [_step_document(row) for row in rows],
+        "steps": [
+            {"tries" if name == "attempts" else name: value for name, value in row.to_dict().items()} for row in rows
+        ],
         "answers": sum(row.answers for row in rows),
         "tries": sum(row.attempts for row in rows),
         "cost": total_cost(rows),
     }
 
 
-def _step_document(row: Cost) -> dict[str, Any]:
-    return {"tries" if name == "attempts" else name: value for name, value in row.to_dict().items()}
-
-
-def cost_table(rows: Sequence[Cost], *, title: str = "what the answers took") -> Table:
+def cost_table(
+    rows: Sequence[Cost], *, title: str = "what the answers took", words: tuple[str, str] = ("tries", "cost")
+) -> Table:
     """Return costs as a table, with what is to be said of them below; `-` is what is not known."""
-    columns = ("step", "model", "answers", "tries", "tokens\nread", "tokens\nwritten", "cost")
-    shown = table(
-        title,
-        columns,
+    columns = ("step", "model", "answers", words[0], "tokens\nread", "tokens\nwritten", words[1])
+    cells = (
         (
-            (
-                safe(row.step),
-                safe(row.model),
-                str(row.answers),
-                str(row.attempts),
-                *("-" if tokens is None else str(tokens) for tokens in (row.input_tokens, row.output_tokens)),
-                "-" if row.cost is None else f"{row.cost:.4f}",
-            )
-            for row in rows
-        ),
-        texts=2,
+            safe(row.step),
+            safe(row.model),
+            str(row.answers),
+            str(row.attempts),
+            fixed(row.input_tokens, 0),
+            fixed(row.output_tokens, 0),
+            fixed(row.cost, 4),
+        )
+        for row in rows
     )
+    shown = table(title, columns, cells, texts=2)
     remarks = dict.fromkeys(remark for row in rows for remark in row.cost_remarks)
     shown.caption = safe("; ".join(remarks), _LONGEST_REMARKS) if remarks else None
     return shown

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from rich.text import Text
 
-from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.candidates import CandidateOptions
+from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.labelset import unsaid_source
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
 from judgeharness_integrations.reporting.sections import Section
@@ -88,3 +89,21 @@ def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterab
             show_section(part, screen, every=True)
         else:
             say(screen, part)
+
+
+def refuse_of_log(rule: str | None, run: str | None) -> None:
+    """Refuse beside a configuration what says how a log is read."""
+    if rule is not None:
+        raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
+    if run is not None:
+        raise UsageError("--run goes with --log: with CONFIG the judge is asked now.")
+
+
+def place_of(config: Config, name: str | None) -> int:
+    """Return the place of the named judge in a configuration, of its only one without a name."""
+    names = [judge.name for judge in config.judges]
+    if name is None and len(names) > 1:
+        raise ConfigError(f"the configuration has {len(names)} judges: choose one with --judge.")
+    if name is not None and name not in names:
+        raise UnknownNameError("judge", name, names)
+    return 0 if name is None else names.index(name)
