@@ -50,7 +50,7 @@ def test_a_passport_is_taken_printed_and_saved(command: Command, config: Path, t
     assert passport.granted
     assert passport.parts is not None
     (answers,) = tmp_path.glob("passport-*.sqlite")
-    assert command("log", "export", tmp_path / "rows.csv", "--log", answers).code == 0
+    assert command("log", "export", "--out", tmp_path / "rows.csv", "--log", answers).code == 0
     told = command("passport", "--log", tmp_path / "rows.csv", "--source", "human", "--json")
     assert told.json["questions"] == passport.to_dict()["questions"]
 
