@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
@@ -75,6 +76,7 @@ class DecisionJudge:
         taxonomy: Taxonomy | Mapping[str, str] | str | PathLike[str] | None = None,
         scale: tuple[int, int] | None = None,
         levels: Sequence[str] = (),
+        described: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
         tie: bool = True,
         instructions: str | None = None,
         one_by_one: bool = False,
@@ -93,6 +95,7 @@ class DecisionJudge:
             taxonomy: label -> definition, as of `LabelJudge`, for the one question which label fits.
             scale: lowest and highest level of a score, 1 to 5 by default.
             levels: what the levels of a score mean, from the lowest.
+            described: criterion -> label -> what it means.
             tie: whether two answers may be equally good.
             instructions: how a question is asked, instead of words of ours (`prompt_variant` rewords it).
             one_by_one: ask every question in a request of its own.
@@ -116,6 +119,7 @@ class DecisionJudge:
         own = default_instructions(self.criteria, pairwise=bool(self.pairwise)) if self.criteria else None
         self._instructions = instructions
         self.instructions: str | None = instructions or own
+        self._described = described
         self.one_by_one = one_by_one
         self.name = name or type(self).__name__
         self.options = CallOptions()
@@ -220,7 +224,7 @@ class DecisionJudge:
                 pairwise=pairwise,
                 slots=case.presentation.slot_names or DEFAULT_SLOTS,
                 instructions=told,
-                described=self._asked_for.described.get(criterion.name, {}),
+                described=self._described.get(criterion.name) or self._asked_for.described.get(criterion.name, {}),
                 form=case.presentation.form,
             )
             for key, criterion in zip(_keys(asked), asked, strict=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -14,9 +14,12 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, No
 
 if TYPE_CHECKING:  # every command imports the options below: what asks models is loaded at first use
     from judgeharness_integrations.analysis.usage import Price
+    from judgeharness_integrations.benchmark.pair import Taxonomy
+    from judgeharness_integrations.judging.cases import Criterion
     from judgeharness_integrations.judging.chatmodels import ChatModel
     from judgeharness_integrations.judging.execution.attempting import CallPolicy
     from judgeharness_integrations.judging.execution.budget import Budget
+    from judgeharness_integrations.judging.judge import Judge
 
 _ANY_MODEL: Final = "*"
 
@@ -27,6 +30,51 @@ Models = Annotated[
     ),
 ]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", min=1, help="Calls of each model at a time.")]
+
+
+_DECISIONS = "decisions:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionModel:
+    """A decision model by its spec, as `openai:gpt-6-luna`; LangChain's adapter makes the judge over it."""
+
+    spec: str
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The model's own name, for limits and prices."""
+        return self.spec.partition(":")[2] or self.spec
+
+    def judge(self, criteria: Sequence[Criterion], taxonomy: Taxonomy, *, name: str) -> Judge:
+        """Return the judge that is asked about these criteria.
+
+        Raises:
+            UsageError: LangChain has no decision models, or the model cannot be made.
+
+        """
+        from judgeharness_integrations.benchmark.results.rows import TYPE  # noqa: PLC0415
+        from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter  # noqa: PLC0415
+        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
+
+        types = {kind.name: kind.definition for kind in taxonomy.failure_types.values()}
+        asked = {"criteria": list(criteria), "described": {TYPE: types}}
+        spec = JudgeSpec(
+            name=name,
+            evaluator="DecisionJudge",
+            model=self.spec,
+            model_options=self.options,
+            evaluator_options=asked,
+        )
+        try:
+            return find_adapter("langchain").build_judge(spec)
+        except JudgeHarnessError as error:
+            error.args = (without_secrets(str(error), self.options),)
+            raise
+
+
+JudgeModel: TypeAlias = "ChatModel | DecisionModel"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +96,7 @@ class ModelFile:
         from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
         from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
 
-        options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
+        options = self.options_of(spec)
         try:
             return chat_model(spec, options)
         except NotInstalledError as error:
@@ -56,6 +104,22 @@ class ModelFile:
         except JudgeHarnessError as error:
             error.args = (without_secrets(str(error), options),)
             raise
+
+    def judge_model(self, spec: str) -> JudgeModel:
+        """Return the model of a spec that judges: `decisions:openai:gpt-6-luna` is a decision model.
+
+        Raises:
+            UsageError: it cannot be made.
+
+        """
+        if not spec.startswith(_DECISIONS):
+            return self.model(spec)
+        named = spec.removeprefix(_DECISIONS)
+        return DecisionModel(spec=named, options=self.options_of(named))
+
+    def options_of(self, spec: str) -> dict[str, Any]:
+        """Return the options of a model, be they under its name alone or with its provider."""
+        return {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
 
     def _of(self, key: str) -> Iterable[tuple[str, Any]]:
         return self.options.get(key, {}).items()

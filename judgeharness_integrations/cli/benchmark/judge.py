@@ -25,7 +25,9 @@ class JudgeRequest:
     judges: Annotated[
         str,
         typer.Option(
-            help="Who judges: provider:model or file.py:function of yours, commas between.", show_default=False
+            help="Who judges: provider:model, decisions:provider:model of a decision model, or file.py:function of "
+            "yours, commas between.",
+            show_default=False,
         ),
     ]
     mode: Annotated[
