@@ -90,8 +90,9 @@ class DecisionJudge:
                 `base_url=` that of a model of any server that answers `POST /decisions`.
             criteria: what is asked, as a name, names, name -> description, or `Criterion`s, whose labels and scale
                 count; one question of ours by default.
-            shape: `pairwise`, `labels` (PASS or FAIL) or `scores`, for criteria that declare neither. Without
-                criteria and shape a case of two answers is compared and one of one answer passes or fails.
+            shape: `pairwise`, `labels` (PASS or FAIL) or `scores`, for criteria that declare neither. Criteria with
+                labels A and B are about two answers, too. Without criteria and shape a case of two answers is compared
+                and one of one answer passes or fails.
             taxonomy: label -> definition, as of `LabelJudge`, for the one question which label fits.
             scale: lowest and highest level of a score, 1 to 5 by default.
             levels: what the levels of a score mean, from the lowest.
@@ -297,7 +298,8 @@ class _Asked:
         of_shape: dict[str, Any] = {"scale": scale.ends} if shape == "scores" else {"labels": labels}
         named = tuple(one if one.labels or one.scale else replace(one, **of_shape) for one in given)
         described = {one.name: scale.described for one in named if one.scale == scale.ends}
-        return cls(criteria=named, pairwise=all(_compares(one) for one in named), described=described)
+        compares = any(_compares(one) for one in named)
+        return cls(criteria=named, pairwise=compares if shape is None else shape == "pairwise", described=described)
 
 
 def _asked_for(

@@ -41,7 +41,7 @@ INSTRUCTIONS: Final[Mapping[Asked, str]] = MappingProxyType(
     {
         "pairwise": "Which of the two answers to the task is better by this criterion?",
         "yes_no": "Does the answer to the task meet this criterion?",
-        "choice": "Which of the options fits the answer to the task best by this criterion?",
+        "choice": "Which of the options applies best by this criterion?",
         "score": "How good is the answer to the task by this criterion?",
     }
 )
