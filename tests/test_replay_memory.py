@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.replay import replay_cases
-from judgeharness_integrations.cli._summary import JudgeSums, planned_rows
+from judgeharness_integrations.cli.summary import JudgeSums, planned_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 FEW, MANY = 2_304, 6_912  # planned cases are read 256 at a time, and up to two such groups are held

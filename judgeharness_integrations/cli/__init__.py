@@ -1,4 +1,4 @@
-"""The `judgeharness` command: thin, one module a command; what is heavy is imported by the command that needs it."""
+"""The `judgeharness` command: options stand in light files of their own, what a command does in a file of its name."""
 
 from judgeharness_integrations.cli.app import main
 

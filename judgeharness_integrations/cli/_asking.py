@@ -31,7 +31,7 @@ def judge_model(judge: Judge, config: JudgeConfig) -> str | None:
     return None if judge.identity is not None and judge.identity.model is not None else config.model
 
 
-def check_cost(total: int, max_calls: int | None) -> None:
+def _check_cost(total: int, max_calls: int | None) -> None:
     """Refuse a run that would cost more than it may, before anything is asked."""
     if max_calls is not None and max_calls < 1:
         raise UsageError(f"max_calls must be a whole number of at least 1, not {max_calls}.")
@@ -39,7 +39,7 @@ def check_cost(total: int, max_calls: int | None) -> None:
         raise BudgetError(f"the plan is {total} calls, more than max_calls={max_calls}: nothing was asked.")
 
 
-def print_plans(
+def _print_plans(
     plans: Mapping[str, Plan],
     config: Config,
     *,
@@ -111,6 +111,50 @@ class Asking:
         return f"{counted(self.calls, 'call')} of {self.judge}"
 
 
+def agree(
+    judges: Sequence[Asking],
+    config: Config,
+    cases: Iterable[object],
+    *,
+    prices: Prices,
+    max_calls: int | None,
+    yes: bool,
+    stderr: bool,
+    budget: str | None = None,
+    notes: Sequence[str] = (),
+    remarks: Sequence[str] = (),
+    left: int | None = None,
+    at_most: bool = False,
+) -> None:
+    """Show the plan and what it costs at most, refuse more than may be asked, and ask whether to go on.
+
+    Args:
+        judges: who is asked.
+        config: says how often a failed call is tried.
+        cases: what they are asked about, whose texts cost money.
+        prices: of models, as far as they are known.
+        max_calls: refuse a larger plan.
+        yes: do not ask whether to go on.
+        stderr: where the plan is shown.
+        budget: what the whole run may spend, in words.
+        notes: what is to be said before what it costs.
+        remarks: what is to be said after it.
+        left: calls that are still to be made; all of the plan by default.
+        at_most: some answers may be known already.
+
+    Raises:
+        BudgetError: the plan is larger than `max_calls`.
+        UsageError: the answer was no.
+
+    """
+    plans = {one.judge: one.plan for one in judges}
+    told = [*notes, *money_notes(judges, prices, cases), *remarks]
+    _print_plans(plans, config, max_calls=max_calls, stderr=stderr, budget=budget, notes=told)
+    total = sum(plan.total for plan in plans.values())
+    _check_cost(total, max_calls)
+    confirm(total if left is None else left, yes=yes, at_most=at_most)
+
+
 def money_notes(asked: Iterable[Asking], prices: Prices, cases: Iterable[object]) -> Iterator[str]:
     """Yield what each judge is going to cost and what that is known from; nothing without prices."""
     if not prices:
@@ -153,14 +197,14 @@ def usage_before(
     log: SqlLog | None, judge: str, model: str | None, usage: Iterable[ModelUsage]
 ) -> Sequence[ModelUsage]:
     """Return what a judge used of its model in this run (`usage`), else in the last run of the log that asked it."""
-    mine = _made(usage, judge, model)
+    mine = _usage_of(usage, judge, model)
     for record in reversed(() if log is None or mine else log.records()[-_MOST_RUNS:]):
-        if log is not None and (mine := _made(log.usage(record.run), judge, model)):
+        if log is not None and (mine := _usage_of(log.usage(record.run), judge, model)):
             return mine
     return mine
 
 
-def _made(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
+def _usage_of(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
     names = None if model is None else {*names_of(model)}
     return [
         used

@@ -23,7 +23,9 @@ _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
 
 
-def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Callable[..., None]:
+def command(
+    request: type[Any], work: str | Callable[[Any], int | None], *, needs: str | None = None
+) -> Callable[..., None]:
     """Return the command of a request.
 
     Args:
@@ -32,12 +34,15 @@ def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Call
             `Literal` is one of some words, and a field that is a dataclass itself is a group of further options.
         work: what takes the request and returns an exit code, or None; `package.module:function` where importing it
             would make `--help` slow.
+        needs: `package.module:function`, called before that is imported: it raises what is not installed.
 
     """
 
     def run(**given: Any) -> None:
+        if needs is not None:
+            pkgutil.resolve_name(needs)()
         does = pkgutil.resolve_name(work) if isinstance(work, str) else work
-        raise typer.Exit(does(_made(request, given)) or 0)
+        raise typer.Exit(does(_request_of(request, given)) or 0)
 
     parameters = list(_parameters(request).values())
     signature: Any = inspect.Signature(parameters)
@@ -63,7 +68,7 @@ def _parameters(request: type[Any]) -> dict[str, inspect.Parameter]:
         if option is None:
             parameters |= _parameters(kind)
             continue
-        annotation, default = _asked(kind, field.default)
+        annotation, default = _parameter(kind, field.default)
         parameters[field.name] = inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, option]
         )
@@ -81,7 +86,7 @@ def _declared(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Any]]:
             yield field, *get_args(hint)
 
 
-def _asked(kind: Any, default: Any) -> tuple[Any, Any]:
+def _parameter(kind: Any, default: Any) -> tuple[Any, Any]:
     """Return the type that typer is asked for and its default."""
     plain = _plain(kind)
     required = default is MISSING
@@ -107,11 +112,11 @@ def _words(kind: Any) -> type[StrEnum]:
     return StrEnum("Word", {word.replace("-", "_"): word for word in get_args(kind)})  # type: ignore[return-value]
 
 
-def _made(request: type[_Request], given: Mapping[str, Any]) -> _Request:
+def _request_of(request: type[_Request], given: Mapping[str, Any]) -> _Request:
     """Return the request of what was given; what was not is as the field says."""
     values: dict[str, Any] = {}
     for field, kind, option in _declared(request):
-        value = _made(kind, given) if option is None else given[field.name]
+        value = _request_of(kind, given) if option is None else given[field.name]
         if option is not None and get_origin(_plain(kind)) is tuple:
             if not value:
                 continue
@@ -126,7 +131,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command as a whole."""
         listed = super().get_command(ctx, cmd_name)
-        return None if listed is None else _loaded(cast("Any", listed.callback).module, cmd_name)
+        return None if listed is None else _loaded(cast("Any", listed.callback).home, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
@@ -136,22 +141,22 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, one.get_short_help_str(limit)) for name, one in self.commands.items()])
 
 
-def add_lazily(app: typer.Typer, package: str, listed: Mapping[str, str]) -> None:
-    """Add commands by name with one line about each: what is in a module of the same name is the command or group."""
-    for name, line in listed.items():
+def add_lazily(app: typer.Typer, package: str, listed: Mapping[str, tuple[str, str]]) -> None:
+    """Add commands by name: each stands, under its name, in a module of the package, and has one line about it."""
+    for name, (module, line) in listed.items():
 
         def lazily() -> None:
             """Stand for a command that is not imported yet."""
 
-        lazily.module = f"{package}.{name.replace('-', '_')}"  # type: ignore[attr-defined]
+        lazily.home = f"{package}.{module}"  # type: ignore[attr-defined]
         app.command(name, short_help=line)(lazily)
 
 
 @cache
-def _loaded(module: str, name: str) -> Any:
-    imported = importlib.import_module(module)
-    app = getattr(imported, "app", None)
-    if app is None:
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(getattr(imported, module.rpartition(".")[2]))
+def _loaded(home: str, name: str) -> Any:
+    known = getattr(importlib.import_module(home), name.replace("-", "_"))
+    if isinstance(known, typer.Typer):  # a group
+        return typer.main.get_command(known)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name)(known)
     return typer.main.get_command(app)

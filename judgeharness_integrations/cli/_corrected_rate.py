@@ -29,11 +29,11 @@ from judgeharness_integrations.analysis.calibration.rogangladen import RateEstim
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import rule_fixed_of_run
-from judgeharness_integrations.cli._calibration_output import EXPLORATORY
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.calibration import EXPLORATORY
 from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
 from judgeharness_integrations.judging.joining import joined, read_gold
 from judgeharness_integrations.reporting.terminal import console, safe, say, table

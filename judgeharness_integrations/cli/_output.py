@@ -28,7 +28,7 @@ def check_file(path: Path, *, option: str = "--out") -> None:
 
     `option` is the one that names it.
     """
-    with _told(path, option):
+    with _explaining(path, option):
         if path.is_dir():
             raise ConfigError(f"{path} is a folder: give the path of a file as {option}.")
         if path.is_file():
@@ -39,7 +39,7 @@ def check_file(path: Path, *, option: str = "--out") -> None:
 
 def check_folder(path: Path, names: Sequence[str], *, overwrite: bool) -> None:
     """Raise a ConfigError unless files of these names can be written there, over earlier ones only if so wished."""
-    with _told(path):
+    with _explaining(path):
         if path.exists() and not path.is_dir():
             raise ConfigError(f"{path} is not a folder: give another --out.")
         if path.is_dir() and any(path.iterdir()) and not overwrite:
@@ -58,7 +58,7 @@ def _try_in(folder: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path, option: str = "--out") -> Iterator[None]:
+def _explaining(path: Path, option: str = "--out") -> Iterator[None]:
     try:
         yield
     except OSError as error:

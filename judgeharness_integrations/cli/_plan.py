@@ -29,8 +29,8 @@ from judgeharness_integrations.analysis.planning import (
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
 from judgeharness_integrations.cli._asking import Asking, money_notes
-from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli._shared_options import names_in
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, say, show_section, table

@@ -16,8 +16,7 @@ import typer
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.cli._command import LazyGroup, add_lazily
-from judgeharness_integrations.cli._stopping import Terminated, stop_code, stop_word
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, PIPE_CLOSED, USAGE
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, PIPE_CLOSED, USAGE, Terminated, stop_code, stop_word
 
 _LONGEST_SENTENCE = 2000
 _command = cache(typer.main.get_command)  # thirty commands take longer to build than one of them to run
@@ -38,27 +37,27 @@ add_lazily(
     app,
     "judgeharness_integrations.cli",
     {
-        "demo": "What rules change, on real recorded verdicts.",
-        "run": "Measure judges on cases.",
-        "runs": "How far the runs of a log are, and what they cost.",
-        "log": "Rows in and out of a database.",
-        "replay": "Fold an existing verdict log.",
-        "report": "A run or log as page, Markdown, JUnit or CSV.",
-        "compare": "What changed between two runs.",
-        "label": "Label cases, blind to judges.",
-        "calibrate": "Measure a rule against labels, or drift.",
-        "certify": "Which decisions agree with people.",
-        "corrected-rate": "The rate behind a judged rate.",
-        "plan": "How many cases, samples and labels.",
-        "rank": "Which judge to use: a leaderboard.",
-        "agreement": "May a judge replace annotators? Kappa.",
-        "benchmark": "A benchmark for judges from your documents.",
-        "audit": "A page on which people label.",
-        "scan": "Find single-call judges in your code.",
-        "migrate": "Put the judges in your code under a harness.",
-        "check": "Is this judge any good? Attacks included.",
-        "selftest": "Do the printed intervals cover?",
-        "adapters": "Which frameworks are ready.",
+        "demo": ("demo", "What rules change, on real recorded verdicts."),
+        "run": ("_run_options", "Measure judges on cases."),
+        "runs": ("log", "How far the runs of a log are, and what they cost."),
+        "log": ("log", "Rows in and out of a database."),
+        "replay": ("replay", "Fold an existing verdict log."),
+        "report": ("_run_options", "A run or log as page, Markdown, JUnit or CSV."),
+        "compare": ("_run_options", "What changed between two runs."),
+        "label": ("label", "Label cases, blind to judges."),
+        "calibrate": ("_label_options", "Measure a rule against labels, or drift."),
+        "certify": ("_label_options", "Which decisions agree with people."),
+        "corrected-rate": ("corrected_rate", "The rate behind a judged rate."),
+        "plan": ("plan", "How many cases, samples and labels."),
+        "rank": ("_judge_options", "Which judge to use: a leaderboard."),
+        "agreement": ("_judge_options", "May a judge replace annotators? Kappa."),
+        "benchmark": ("benchmark", "A benchmark for judges from your documents."),
+        "audit": ("_judge_options", "A page on which people label."),
+        "scan": ("_code_options", "Find single-call judges in your code."),
+        "migrate": ("_code_options", "Put the judges in your code under a harness."),
+        "check": ("_judge_options", "Is this judge any good? Attacks included."),
+        "selftest": ("_code_options", "Do the printed intervals cover?"),
+        "adapters": ("_code_options", "Which frameworks are ready."),
     },
 )
 

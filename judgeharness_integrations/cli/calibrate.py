@@ -1,133 +1,133 @@
-"""`judgeharness calibrate`: its options, and which way of calibrating they name."""
+"""What `judgeharness calibrate` does; of CONFIG a judge is asked about labelled cases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from judgeharness_integrations.cli._command import command, part_of
-from judgeharness_integrations.cli._shared_options import SEVERAL, LabelSet, LabelSource, Ledger, WhichJudge, Yes
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrateRequest:
-    """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not.
-
-    With the CONFIG that LOG was run with, instead of --rule, the calibration stands behind later runs of it.
-
-    The intervals of the best of several candidates hold for all of them: candidates are counted beside the labels.
-    With --holdout one is chosen on one part of the labels, and measured on the other.
-
-    With --check OLD.json instead of --out: has the judge drifted since OLD.json was measured? Only its anchors are
-    asked about. Exit code 1: drifted.
-    """
-
-    config: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A configuration whose judge is asked about the labelled cases; with --log, the one LOG was run with.",
-            show_default=False,
-        ),
-    ] = None
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--labels",
-            "--gold",
-            help="Cases with a gold column; with --log, case_id and gold are enough.",
-            show_default=False,
-        ),
-    ] = None
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            help="A verdict log or a run's folder, with gold or with --labels: nobody is asked.", show_default=False
-        ),
-    ] = None
-    rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None
-    out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None
-    judge: WhichJudge = None
-    run: Annotated[str | None, typer.Option(help="Only this run of the log (with --log).", show_default="all")] = None
-    name: LabelSet = None
-    source: LabelSource = None
-    positive: Annotated[
-        str | None, typer.Option(help="The label precision and recall are about.", show_default=False)
-    ] = None
-    max_calls: Annotated[
-        int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
-    ] = None
-    by: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help=f"A column of strata, whose rates are told and tested; {SEVERAL}: strata of them together.",
-            show_default=False,
-        ),
-    ] = ()
-    plot: Annotated[
-        Path | None, typer.Option(help="A folder for the risk-coverage curve (PNG and SVG).", show_default=False)
-    ] = None
-    candidates: Annotated[
-        int | None,
-        typer.Option(
-            help="Judges, prompts and rules tried on these labels in all, of which one is chosen.",
-            show_default="as many as the ledger knows",
-        ),
-    ] = None
-    holdout: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the labelled cases to hold back, as 0.5: without --final the others are measured, to "
-            "choose on.",
-            show_default=False,
-        ),
-    ] = None
-    ledger: Ledger = None
-    check: Annotated[
-        Path | None, typer.Option(help="A saved calibration: has the judge drifted since?", show_default=False)
-    ] = None
-    anchors: Annotated[int | None, typer.Option(help="Cases of it to look at again.", show_default="50")] = None
-    margin: Annotated[float | None, typer.Option(help="Change that a stable judge may show.", show_default="0.1")] = (
-        None
-    )
-    alpha: Annotated[float | None, typer.Option(help="Level of the test for drift.", show_default="0.05")] = None
-    history: Annotated[
-        Path | None, typer.Option(help="Where checks are added to.", show_default="CHECK.history.jsonl beside CHECK")
-    ] = None
-    final: Annotated[
-        bool, typer.Option("--final", help="Measure the chosen candidate on what --holdout holds back, once.")
-    ] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when the check is inconclusive, too.")] = False
-    yes: Yes = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False
+from judgeharness_integrations._documents import refuse_same
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model
+from judgeharness_integrations.cli._command import part_of
+from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._label_options import CalibrateRequest
+from judgeharness_integrations.cli._output import check_file
+from judgeharness_integrations.cli._shared_options import names_in
+from judgeharness_integrations.cli.calibrate_check import check_config, check_log, check_of
+from judgeharness_integrations.cli.calibrate_log import calibrate_log
+from judgeharness_integrations.cli.calibration import Request, deliver, place_of, refuse_of_log
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, terminable
+from judgeharness_integrations.judging.candidates import asked_candidate, study_of
+from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
+from judgeharness_integrations.judging.execution.observing import Span, default_observers
+from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.encoding import check_columns
 
 
 def calibrate_or_check(request: CalibrateRequest) -> int:
     """Calibrate or look for drift, by asking or on a log, and return the exit code."""
-    from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
-    from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
-    from judgeharness_integrations.cli._names import names_in  # noqa: PLC0415
-
     asked = part_of(request, Request, by=", ".join(names_in(request.by)) or None)
     config, log, rule, check = request.config, request.log, request.rule, request.check
     if log is not None:
-        _calibrate.refuse_both(check and config, check and request.labels, request.max_calls)
+        _refuse_both(check and config, check and request.labels, request.max_calls)
     checking = {name: getattr(request, name) for name in ("anchors", "margin", "alpha", "history")}
     checking["strict"] = request.strict or None
     if check is not None or any(value is not None for value in checking.values()):
-        from judgeharness_integrations.cli import _calibrate_check  # noqa: PLC0415 - few look for drift
-
-        wanted = _calibrate_check.check_of(check, asked, read=(config, request.labels, log), **checking)
+        wanted = check_of(check, asked, read=(config, request.labels, log), **checking)
         if log is not None:
-            return _calibrate_check.check_log(log, rule, wanted)
-        return _calibrate_check.check_config(config, wanted, rule=rule, max_calls=request.max_calls, yes=request.yes)
+            return check_log(log, rule, wanted)
+        return check_config(config, wanted, rule=rule, max_calls=request.max_calls, yes=request.yes)
     if log is not None:
-        from judgeharness_integrations.cli._calibrate_log import calibrate_log  # noqa: PLC0415
-
         return calibrate_log(log, rule, asked, config=config)
-    return _calibrate.calibrate_config(config, asked, rule=rule, max_calls=request.max_calls, yes=request.yes)
+    return calibrate_config(config, asked, rule=rule, max_calls=request.max_calls, yes=request.yes)
 
 
-calibrate = command(CalibrateRequest, calibrate_or_check)
+def _refuse_both(config: Path | None, labels: Path | None, max_calls: int | None) -> None:
+    """Refuse a log together with what only asking needs."""
+    unread = {"CONFIG": config, "--labels": labels, "--max-calls": max_calls}
+    given = [name for name, value in unread.items() if value is not None]
+    if given:
+        raise UsageError(f"--log measures what was already answered: leave out {', '.join(given)}.")
+
+
+class _NotGraded:
+    """An observer that counts the cases that ended without a verdict, and keeps the samples that failed."""
+
+    def __init__(self) -> None:
+        self.cases = self.all = 0
+        self.failed: list[VerdictRow] = []
+
+    def begin(self, span: Span) -> None:
+        """Nothing happens at a span's start."""
+
+    def end(self, span: Span) -> None:
+        """Count a case that ended not graded."""
+        result = span.outcome.get("result")
+        if span.kind == "case" and result is not None:
+            self.all += 1
+            self.cases += any(measured.status == "not_graded" for measured in result.criteria.values())
+            self.failed += [row for row in result.rows if not row.ok]
+
+
+@terminable()
+def calibrate_config(path: Path | None, request: Request, *, rule: str | None, max_calls: int | None, yes: bool) -> int:
+    """Ask one judge of a configuration about labelled cases, save the calibration, return the exit code."""
+    if path is None or request.labels is None or (request.out is None and request.holdout is None):
+        raise UsageError("give CONFIG with --labels FILE and --out FILE, or --log LOG with --rule RULE.")
+    refuse_of_log(rule, request.run)
+    config = load_config(path)
+    if request.out is not None:
+        check_file(request.out)
+        refuse_same("--out", request.out, path, request.labels)
+    check_drawable(request.plot)
+    place = place_of(config, request.judge)
+    everything = CalibrationSet.from_file(
+        request.labels, name=request.name, source=request.declared_source, positive=request.positive, by=request.by
+    )
+    check_columns(everything.by, {name for case in everything.cases for name in dict(getattr(case, "attributes", {}))})
+    study = study_of(request, path, request.out)
+    clusters = clusters_of_cases(everything.cases)
+    labelled = study.labels(everything, clusters.by_case())
+    judge = build_judge(config, place)
+    limit = config.execution.max_calls if max_calls is None else max_calls
+    count = _NotGraded()
+    options = build_harness_options(config) | {"observers": (*default_observers(), count), "max_calls": limit}
+    harness = JudgeHarness(**options)
+    plan = harness.plan(judge, labelled.cases)
+    agree(
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        config,
+        labelled.cases,
+        prices=prices_of(config),
+        max_calls=limit,
+        yes=yes,
+        stderr=request.as_json,
+        remarks=clusters.copied,
+    )
+    model = judge_model(judge, config.judges[place])
+    candidate = asked_candidate(judge, harness.design_for(judge), model)
+    labelled = replace(labelled, candidates=study.count(everything.golds()[0], candidate))
+    try:
+        with without_replay_advice():
+            report = harness.calibrate(judge, labelled, model)
+    except KeyboardInterrupt:  # which typer would end the command for without a word
+        raise typer.Abort from None
+    deliver(study.told(report), request)
+    return _exit_code(count, judge.name, config)
+
+
+def _exit_code(count: _NotGraded, judge: str, config: Config) -> int:
+    """Say on standard error why cases and samples failed, and return the exit code."""
+    if count.cases:
+        what = f"{count.cases} of {count.all} cases ended not_graded: too few valid answers."
+        typer.echo(what, err=True)
+    for line in told(judge, failures(count.failed, config.model_dump())):
+        typer.echo(line, err=True)
+    return NOT_GRADED if count.cases else OK

@@ -1,85 +1,107 @@
-"""`judgeharness certify`: its options, and the decisions they name certified."""
+"""What `judgeharness certify` does: which decisions of an existing log agree with its labels as often as asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import typer
 
-from judgeharness_integrations.cli._command import command, part_of
-from judgeharness_integrations.cli._shared_options import (
-    SEVERAL,
-    ClusterColumn,
-    LabelSet,
-    LabelSource,
-    Ledger,
-    OnlyRun,
-    WhichJudge,
+from judgeharness_integrations._documents import refuse_same
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, without_copies
+from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
+from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
+from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
+from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.sureness import SCORES
+from judgeharness_integrations.analysis.certifying.wording import certificate_text
+from judgeharness_integrations.cli._command import part_of
+from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._label_options import CertifyRequest
+from judgeharness_integrations.cli._output import check_file
+from judgeharness_integrations.cli._reading import stop_notes
+from judgeharness_integrations.cli._shared_options import names_in
+from judgeharness_integrations.cli.calibrate_log import (
+    ConfiguredLog,
+    Folding,
+    cut_off_notes,
+    exploratory,
+    items_of,
+    judges_on,
+    labelled_rows,
+    rows_of_one,
 )
+from judgeharness_integrations.cli.calibration import Request, print_and_save
+from judgeharness_integrations.cli.exits import GATE_FAILED, OK
+from judgeharness_integrations.judging.candidates import study_of
+from judgeharness_integrations.verdictlog.plain import safe_text
 
-
-@dataclass(frozen=True, kw_only=True)
-class CertifyRequest:
-    """From which score on decisions agree with people as often as asked for, the others being left to people.
-
-    Exit code 1: refused, since these samples and labels cannot show it for any decisions of a criterion or stratum.
-    """
-
-    log: Annotated[Path, typer.Argument(help="A verdict log, with gold or with --labels.", show_default=False)]
-    agreement: Annotated[float, typer.Option(help="How often certified decisions have to agree with labels.")] = 0.9
-    delta: Annotated[float, typer.Option(help="1 - confidence.")] = 0.1
-    rule: Annotated[
-        str | None, typer.Option(help="The rule that decides.", show_default="the configuration's, majority | median")
-    ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(help="The configuration LOG was run with: the certificate holds for it.", show_default=False),
-    ] = None
-    score: Annotated[str, typer.Option(help="How sure a decision is: consistency, margin or column:NAME.")] = (
-        "consistency"
-    )
-    tolerance: Annotated[float, typer.Option(help="How far scores may lie from the label and still agree.")] = 1.0
-    by: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help=f"A column of strata, each with a threshold of its own; {SEVERAL}: strata of them together.",
-            show_default=False,
-        ),
-    ] = ()
-    cluster: ClusterColumn = None
-    labels: Annotated[
-        Path | None,
-        typer.Option("--labels", "--gold", help="A file with case_id and gold, instead of LOG's.", show_default=False),
-    ] = None
-    judge: WhichJudge = None
-    run: OnlyRun = None
-    name: LabelSet = None
-    source: LabelSource = None
-    out: Annotated[
-        Path | None, typer.Option(help="Where to save the certificate; a refusal is not.", show_default=False)
-    ] = None
-    candidates: Annotated[
-        int | None,
-        typer.Option(
-            help="How many judges, rules, scores or strata were tried on these labels.", show_default="those counted"
-        ),
-    ] = None
-    ledger: Ledger = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.certificate/1).")] = False
+_RULE = "majority | median"
 
 
 def certify_decisions(request: CertifyRequest) -> int:
-    """Certify what a log decides and return the exit code."""
-    from judgeharness_integrations.analysis.certifying.measuring import Wanted  # noqa: PLC0415 - keeps --help fast
-    from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
-    from judgeharness_integrations.cli._certify import certify_log  # noqa: PLC0415
-    from judgeharness_integrations.cli._names import names_in  # noqa: PLC0415
-
+    """Certify what a log decides, print and save; return the exit code."""
+    log, rule, config = request.log, request.rule, request.config
     wanted = part_of(request, Wanted, stratum=", ".join(names_in(request.by)) or None, candidates=1)
     asked = part_of(request, Request, by=None)
-    return certify_log(request.log, wanted, asked, rule=request.rule, config=request.config)
+    if rule is not None and config is not None:
+        raise UsageError("give --rule or --config, not both: the rule is the configuration's.")
+    if asked.out is not None:
+        check_file(asked.out)
+        refuse_same("--out", asked.out, log, asked.labels, config)
+    with without_replay_advice():
+        judge, answered, others = rows_of_one(log, asked.judge, asked.run)
+        for note in stop_notes(log, asked.run):
+            raise UsageError(
+                f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
+            )
+        for note in cut_off_notes(answered, log, asked.run):
+            raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
+        study = study_of(asked, config, asked.out, log=log)
+        labelled, rows, notes = labelled_rows(
+            answered, log, asked, cluster=wanted.cluster or CLUSTER, copies=without_copies
+        )
+        configured = None if config is None else ConfiguredLog(config, rows)
+        folding = Folding.of(rule or _RULE, configured)
+        decided = folding.decisions(rows)
+        if configured is not None:
+            notes += configured.check(log, decided)
+        chosen = folding.rule
+        special = _looked_for(wanted)
+        if configured is not None and not special:  # what calibrating its configuration looks at, too
+            candidate = configured.candidate
+        else:
+            what = ", ".join((deciding_rule(chosen, rows).name, *special))
+            items = [item for item in items_of(decided) if item.gold is not None]
+            candidate = candidate_of_items(judge, what, items)
+        golds, _ = labelled.golds()
+        count = study.count(golds, candidate, judges=judges_on(golds, others))
+        certificate = certify(
+            rows,
+            chosen,
+            replace(wanted, candidates=count),
+            Labels(name=labelled.name, source=labelled.source, consensus=labelled.consensus, ties=labelled.golds()[1]),
+            parts=folding.parts,
+            min_valid=folding.min_valid,
+            measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+    if asked.as_json:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)
+    fixed: tuple[str, ...] = ()
+    if configured is None:
+        unknown = "no --config: nobody can tell which judge it holds for"
+        fixed = (*exploratory(log, judge, rows, folding), unknown)
+    lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
+    kept = asked if certificate.granted else replace(asked, out=None)
+    print_and_save(certificate, kept, lambda: lines)
+    return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK
 
 
-certify = command(CertifyRequest, certify_decisions)
+def _looked_for(wanted: Wanted) -> tuple[str, ...]:
+    """Return what makes another candidate of one rule on the same labels: another score, other strata or clusters."""
+    score = None if wanted.score == SCORES[0] else wanted.score
+    by = None if wanted.stratum is None else f"by {wanted.stratum}"
+    cluster = None if wanted.cluster is None else f"cluster {wanted.cluster}"
+    return tuple(filter(None, (score, by, cluster)))

@@ -37,7 +37,7 @@ from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -47,13 +47,9 @@ class LabelRequest:
 
     files: Annotated[
         tuple[Path, ...],
-        typer.Argument(
-            metavar="CASES",
-            help="A case file (.csv or .jsonl); with --merge the annotators' logs.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="CASES", help="A case file (.csv or .jsonl); with --merge the annotators' logs."),
     ] = ()
-    annotator: Annotated[str | None, typer.Option(help="Who labels.", show_default=False)] = None
+    annotator: Annotated[str | None, typer.Option(help="Who labels.")] = None
     out: Annotated[
         Path | None, typer.Option(help="The log of labels; with --merge the case file.", show_default="labels.jsonl")
     ] = None
@@ -69,13 +65,9 @@ class LabelRequest:
         typer.Option("--criterion", help="What is asked about; may be given several times.", show_default="verdict"),
     ] = ()
     seed: Annotated[int, typer.Option(help="Draws the order of cases and the places of two answers.")] = 0
-    sheet: Annotated[
-        Path | None, typer.Option(help="Write a sheet (.csv or .jsonl) to fill instead.", show_default=False)
-    ] = None
-    from_sheet: Annotated[
-        Path | None, typer.Option(help="Add the labels of a filled sheet to the log.", show_default=False)
-    ] = None
-    cases: Annotated[Path | None, typer.Option(help="The labelled cases (with --merge).", show_default=False)] = None
+    sheet: Annotated[Path | None, typer.Option(help="Write a sheet (.csv or .jsonl) to fill instead.")] = None
+    from_sheet: Annotated[Path | None, typer.Option(help="Add the labels of a filled sheet to the log.")] = None
+    cases: Annotated[Path | None, typer.Option(help="The labelled cases (with --merge).")] = None
     consensus: Annotated[str, typer.Option(help="How several labels become one (with --merge).")] = "majority"
     merge: Annotated[bool, typer.Option("--merge", help="Merge logs into cases with a gold column.")] = False
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over --out (with --merge).")] = False
@@ -186,7 +178,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str | Text]:
 
 
 def _cells(pair: LabelAgreement) -> list[str | Text]:
-    kappa = "-" if pair.kappa is None else f"{pair.kappa.value:.3f}"
+    kappa = fixed(None if pair.kappa is None else pair.kappa.value)
     names = (pair.criterion, *pair.annotators)
     return [*map(safe, names), str(pair.items), percent(pair.agreed / pair.items), kappa]
 
@@ -242,15 +234,15 @@ def _ask(request: LabelRequest, asked: list[Question], log: LabelLog) -> None:
     try:
         session.run()
     except KeyboardInterrupt:
-        typer.echo(f"\n{_told(session.progress, log.path)}", err=True)
+        typer.echo(f"\n{_progress_text(session.progress, log.path)}", err=True)
         raise typer.Abort from None
     if request.as_json:
         print_json(session.progress.to_dict())
         return
-    typer.echo(f"\n{_told(session.progress, log.path)}")
+    typer.echo(f"\n{_progress_text(session.progress, log.path)}")
 
 
-def _told(progress: Progress, path: Path) -> str:
+def _progress_text(progress: Progress, path: Path) -> str:
     skipped = f", {progress.skipped} skipped" if progress.skipped else ""
     more = "." if progress.complete else ": run it again to go on."
     return (

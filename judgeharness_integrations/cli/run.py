@@ -1,86 +1,435 @@
-"""`judgeharness run`: its options."""
+"""What `judgeharness run` does: the judges one after the other, every answer a row of one log, continued if cut off."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Literal
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._gate_options import GateOptions, StepSummary
-from judgeharness_integrations.cli._shared_options import PlanLimit, Yes
+from judgeharness_integrations._documents import owner_only
+from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations._version import __version__
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.document import calibration_record
+from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
+from judgeharness_integrations.cli._failures import told, without_replay_advice
+from judgeharness_integrations.cli._gates import gate_exit, gates_of
+from judgeharness_integrations.cli._output import print_json, summary_file
+from judgeharness_integrations.cli._run_options import RunRequest
+from judgeharness_integrations.cli._run_until import (
+    Before,
+    certificate_notes,
+    check_measurable,
+    check_run,
+    order_notes,
+    order_seed,
+    plan_notes,
+    untils,
+)
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
+from judgeharness_integrations.cli.run_place import RunPlace, Spending, check_unchanged, noting_spent, run_parts
+from judgeharness_integrations.cli.summary import JudgeTally, summary_document
+from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates
+from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.config import (
+    Config,
+    SendableJudge,
+    build_calibration,
+    build_cases,
+    build_certificate,
+    build_executor,
+    build_harness_options,
+    build_judge,
+    cases_digest,
+    load_config,
+)
+from judgeharness_integrations.judging.execution.observing import default_observers
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.plan import plan_cases
+from judgeharness_integrations.redacting import knowing, redacted
+from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.runending import ended_section
+from judgeharness_integrations.reporting.terminal import console, show_section
+from judgeharness_integrations.verdictlog import SqlLog, write_log
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.runfolder import RESULTS, SUMMARY, VERDICTS
+from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.analysis.usage import Price
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.judging.judge import Judge
+    from judgeharness_integrations.judging.until import Until
+    from judgeharness_integrations.verdictlog import SqlLog
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunLimits:
-    """What a run may spend; None leaves a limit to the configuration."""
-
-    max_calls: PlanLimit = None
-    budget_calls: Annotated[
-        int | None, typer.Option(help="End the run after so many calls, retries included.", min=1, show_default=False)
-    ] = None
-    budget_tokens: Annotated[
-        int | None, typer.Option(help="End the run after so many tokens.", min=1, show_default=False)
-    ] = None
-    budget_cost: Annotated[
-        float | None, typer.Option(help="End the run after so much money, by the key prices.", show_default=False)
-    ] = None
+DEFAULT_OUT = "judgeharness-out"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row.
+@terminable()
+def run_config(request: RunRequest) -> int:
+    """Run a configuration, or go on with it, and return the exit code.
 
-    The same command again goes on with a run that was cut off; nothing that is in its log is asked twice.
+    130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
     """
+    config = load_config(request.config)
+    with knowing(config.model_dump()):
+        return _run(config, request)
 
-    config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)]
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for verdicts.jsonl, results.jsonl, summary.json.",
-            show_default="the key out, else judgeharness-out beside CONFIG",
-        ),
-    ] = None
-    log: Annotated[
-        str | None,
-        typer.Option(
-            help="Log to write to: a .sqlite path, or postgresql+psycopg://... for runs several machines share.",
-            envvar="JUDGEHARNESS_LOG",
-            show_default="the key log, else verdicts.sqlite in the folder",
-        ),
-    ] = None
-    run: Annotated[
-        str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.", show_default=False)
-    ] = None
-    limits: RunLimits = field(default_factory=RunLimits)
-    engine: Annotated[
-        Literal["local", "ray"] | None,
-        typer.Option(help="Where judges are asked from.", show_default="the key execution.engine"),
-    ] = None
-    yes: Yes = False
-    new_run: Annotated[
-        bool, typer.Option("--new-run", help="Begin a new run; answers of earlier ones that still fit are re-used.")
-    ] = False
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Take no answers of other runs: every sample is asked for anew.")
-    ] = False
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write into a folder that holds something else.")] = (
-        False
+
+def _run(config: Config, request: RunRequest) -> int:
+    gates = gates_of(request.gates, config.gates.asked(), until=request.until)
+    place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
+    place.check(overwrite=request.overwrite)
+    spending = Spending.of(config, request.limits)
+    setup = _set_up(config, request)
+    if request.until:
+        check_measurable(gates, setup.harness, setup.judges, setup.cases)
+    with ExitStack() as stack:
+        stack.enter_context(place.held())  # before it is read which run stands there
+        log = stack.enter_context(place.open()) if place.holds_run or place.log is not None else None
+        before = _run_before(place, log, request)
+        parts = run_parts(config, setup.harness, setup.judges, cases=cases_digest(setup.cases))
+        if before.record is not None:
+            kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
+            parts |= kept
+            check_unchanged(before.record.run, before.record.parts, parts)
+        if request.until:
+            parts[ORDER_SEED] = order_seed(config, parts, log)
+        setup.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
+        for tally in setup.tallies:
+            budget.check_price(tally.model_name)
+        _confirm(setup, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        setup = _counted(setup)
+        log = stack.enter_context(place.open()) if log is None else log
+        setup.harness.run = run = before.run or os.urandom(6).hex()
+        until = {}
+        if request.until:
+            until = untils(gates, setup.judges, setup.cases, seed=parts[ORDER_SEED], log=log, run=run)
+        job = RunJob(
+            request=request, setup=setup, place=place, log=log, prices=spending.prices, gates=gates, until=until
+        )
+        with log.claim(run):
+            _note_beginning(job, parts, is_new=before.record is None)
+            return _carry_out(job)
+
+
+def _run_before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
+    """Return what the log holds of the run that is to go on; also of one whose rows alone were imported."""
+    if log is None or request.new_run:
+        return Before(run=request.run)
+    run, record = place.run_of(log, request.run)
+    usage = () if run is None else (*log.usage(run), *log.usage(calibration_run(run)))
+    return Before(run=run, record=record, usage=usage)
+
+
+def _confirm(
+    setup: RunSetup,
+    before: Before,
+    spending: Spending,
+    request: RunRequest,
+    *,
+    log: SqlLog | None,
+    order: Iterable[str],
+) -> None:
+    """Show the plan and what it costs at most, and ask whether to go on."""
+    plans = {tally.judge.name: tally.plan for tally in setup.tallies}
+    judges = [
+        Asking(
+            judge=tally.judge.name,
+            model=tally.model_name,
+            plan=tally.plan,
+            answered=sum(used.calls for used in before.usage if used.judge == tally.judge.name),
+            before=usage_before(log, tally.judge.name, tally.model_name, before.usage),
+        )
+        for tally in setup.tallies
+    ]
+    held = {tally.judge.name: setup.harness.certificate_for(tally.judge, tally.model) for tally in setup.tallies}
+    agree(
+        judges,
+        setup.config,
+        setup.cases,
+        prices=spending.prices,
+        max_calls=spending.planned,
+        yes=request.yes,
+        stderr=request.as_json,
+        budget=spending.shown,
+        notes=[*plan_notes(before, plans, setup.judges), *certificate_notes(setup.judges, held), *order],
+        left=max(sum(plan.total for plan in plans.values()) - before.calls, 0),
+        at_most=log is not None and setup.harness.reuse,
     )
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json; progress and plan go to stderr.")] = False
-    until: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            help="Gate METRIC OP VALUE: ask cases in random order until the evidence settles it, for or against; exit "
-            "code 1 unless it is for it. May be given several times; no other gates beside it.",
-            show_default=False,
-        ),
-    ] = ()
-    gates: GateOptions = field(default_factory=GateOptions)
-    step_summary: StepSummary = True
 
 
-run = command(RunRequest, "judgeharness_integrations.cli._run:run_config")
+@dataclass(frozen=True, kw_only=True)
+class RunSetup:
+    """What a configuration asks: whom, about what, measured how."""
+
+    config: Config
+    harness: JudgeHarness
+    judges: Sequence[Judge]
+    cases: list[AnswerCase] | CaseFile
+    tallies: Sequence[JudgeTally]
+
+
+def _set_up(config: Config, request: RunRequest) -> RunSetup:
+    """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
+    cases = build_cases(config)
+    judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
+    options = build_harness_options(config) | build_calibration(config) | build_certificate(config)
+    began = datetime.now(UTC)
+    options["clock"] = lambda: began  # whatever expires on the way held for the whole run
+    options["reuse"] = config.reuse and not request.fresh
+    if (executor := build_executor(config, options, engine=request.engine)) is not None:
+        judges = [SendableJudge(judge, config, place) for place, judge in enumerate(judges)]
+    harness = JudgeHarness(**options, executor=executor)
+    tallies = [
+        JudgeTally(
+            judge=judge,
+            model=judge_model(judge, one),
+            plan=harness.plan(judge, cases),
+            planned=partial(_planned, harness, judge, cases),
+        )
+        for judge, one in zip(judges, config.judges, strict=True)
+    ]
+    return RunSetup(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
+
+
+def _counted(setup: RunSetup) -> RunSetup:
+    """Count the judges among the candidates of the labels they are calibrated on, as `judgeharness calibrate` does."""
+    labels, design = setup.harness.calibration_set, setup.harness.design_for
+    if labels is None:
+        return setup
+    looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in setup.tallies]
+    known = count_candidates(setup.config, labels, looks)
+    return replace(setup, harness=setup.harness.with_labels(known))
+
+
+def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
+    design = harness.design_for(judge)
+    plans = plan_cases(
+        cases,
+        judge,
+        perturbations=harness.perturbations,
+        repetitions=design.repetitions,
+        rule=design.rule,
+        on_unfit=harness.on_unfit,
+        unique=isinstance(cases, CaseFile),  # it was checked: no id need be remembered
+    )
+    return ((plan.case_id, plan.samples) for plan in plans)
+
+
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJob:
+    """A run under way: everything it needs once it may ask."""
+
+    request: RunRequest
+    setup: RunSetup
+    place: RunPlace
+    log: SqlLog
+    prices: Mapping[str, Price]
+    gates: Gates
+    until: Mapping[str, Until]
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return str(self.setup.harness.run)
+
+    @property
+    def certificates(self) -> dict[str, HeldCertificate]:
+        """Judge -> the certificate its decisions stand under; none without one."""
+        certificate_for = self.setup.harness.certificate_for
+        held = {tally.judge.name: certificate_for(tally.judge, tally.model) for tally in self.setup.tallies}
+        return {judge: one for judge, one in held.items() if one is not None}
+
+
+def _carry_out(job: RunJob) -> int:
+    """Ask what is not answered yet, write everything down, and return the exit code."""
+    (job.place.folder / SUMMARY).unlink(missing_ok=True)
+    job.setup.harness.log = job.log
+    stopped = _ask_all(job)
+    with undisturbed():
+        if isinstance(stopped, LogStorageError):  # nothing can be noted in a log that cannot be written
+            raise stopped
+        try:
+            return _write_down(job, stopped)
+        except OSError as error:
+            file, reason = error.filename or job.place.folder, error.strerror or error
+            raise UsageError(
+                f"{file}: {reason}: make room, or make it writable. What was answered is kept: {_where(job)}; the "
+                "same command goes on from there."
+            ) from error
+
+
+def _ask_all(job: RunJob) -> BaseException | None:
+    """Ask every judge; return what ended that early: what was answered is summed up all the same."""
+    path, budget = job.place.folder / RESULTS, job.setup.harness.budget
+    with (
+        open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as results,
+        stoppable(budget, JudgeHarnessError, OSError) as stop,
+        noting_spent(job.log, job.run, budget),
+    ):
+        for tally in job.setup.tallies:
+            job.setup.harness.observers = default_observers(calls=tally.plan.total) or None
+            _ask(job, tally, results)
+    return stop.by
+
+
+def _write_down(job: RunJob, stopped: BaseException | None) -> int:
+    try:
+        document = summary_document(
+            job.setup.config, job.setup.harness, job.setup.tallies, job.log, stopped=stopped, prices=job.prices
+        )
+    except CaseError as error:  # which cases were planned cannot be read any more
+        _export(job, state="failed")
+        raise UsageError(
+            f"{error} What was answered is kept: {_where(job)}. With the cases as they were the same command goes "
+            "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
+        ) from error
+    _export(job, state=document["state"])
+    if job.until:  # known before the report is read, which compares no cases of such a run
+        document["gates"] = GateReport(checks=(), sequential=job.gates.about, stopped=True).to_dict()
+    _write(document, job)
+    gates, problem = check_run(
+        job.place.folder,
+        document,
+        rule=job.setup.harness.design.rule,
+        gates=job.gates,
+        until=job.until,
+        summary=summary_file() if job.request.step_summary else None,
+    )
+    if gates is not None:
+        document["gates"] = gates.to_dict()
+        _write(document, job)
+    _print(document, job, gates)
+    code = _exit_code(document, job, stopped) or gate_exit(gates)
+    if problem is not None and code == OK:
+        raise UsageError(problem)
+    if problem is not None:
+        typer.echo(f"error: {safe_text(problem, _LONGEST)}", err=True)
+    return code
+
+
+def _export(job: RunJob, *, state: str) -> None:
+    """Note how the run ended, and write its rows to a file."""
+    spent = None if job.setup.harness.budget is None else job.setup.harness.budget.spent
+    job.log.note(job.run, state=state, attempts_spent=spent)
+    write_log(job.log.rows(run=job.run), job.place.folder / VERDICTS)
+
+
+def _where(job: RunJob) -> str:
+    return f"{counted(sum(used.rows for used in job.log.usage(job.run)), 'row')} in {job.log.name}"
+
+
+def _note_beginning(job: RunJob, parts: Mapping[str, Any], *, is_new: bool) -> None:
+    """Note the run in its log and in its folder, before anything is asked."""
+    setup, now = job.setup, datetime.now(UTC).isoformat(timespec="seconds")
+    facts: dict[str, Any] = {
+        "state": "running",
+        "config": redacted(setup.config.model_dump(mode="json", exclude_none=True)),
+        "planned_cases": sum(tally.plan.cases for tally in setup.tallies),
+        "planned_calls": sum(tally.plan.calls for tally in setup.tallies),
+        "prices": {name: price.to_dict() for name, price in job.prices.items()} or None,
+        "version": __version__,
+        "parts": parts,
+    }
+    if is_new:
+        job.log.begin(RunRecord(run=job.run, created_at=now, updated_at=now, **facts))
+    else:
+        job.log.note(job.run, **facts)
+    job.place.mark(
+        job.run,
+        planned_cases={tally.judge.name: tally.plan.cases for tally in setup.tallies},
+        start=setup.config.resolve("."),
+        certificate=next((calibration_record(given) for given, _ in job.certificates.values()), None),
+    )
+
+
+def _write(document: Mapping[str, Any], job: RunJob) -> None:
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    path = job.place.folder / SUMMARY
+    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
+        file.write(text + "\n")
+
+
+def _print(document: Mapping[str, Any], job: RunJob, gates: GateReport | None) -> None:
+    if job.request.as_json:
+        print_json(document)
+    else:
+        beside = {tally.judge.name: tally.beside(job.certificates.get(tally.judge.name)) for tally in job.setup.tallies}
+        held = {judge: held_text(*one) for judge, one in beside.items() if one is not None}
+        screen = console()
+        screen.print()
+        show_section(ended_section(document, job.place.folder, log=job.log.name, certificates=held), screen)
+    if gates is not None:
+        show_section(gates_section(gates), console(stderr=job.request.as_json))
+
+
+def _ask(job: RunJob, tally: JudgeTally, results: TextIO) -> None:
+    until = job.until.get(tally.judge.name)
+    with without_replay_advice():
+        for result in job.setup.harness.evaluate_many(
+            tally.judge, job.setup.cases if until is None else until, tally.model
+        ):
+            if until is not None:
+                until.add(result)
+            document = result.to_dict()
+            tally.add(result, document)
+            results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+            results.flush()
+    if until is not None:
+        tally.keep_to(until.opened)
+        typer.echo(f"{safe_text(tally.judge.name, 60)}: {until.ending}", err=True)
+
+
+def _exit_code(document: Mapping[str, Any], job: RunJob, stopped: BaseException | None) -> int:
+    """Say on standard error how the run ended and why samples failed, and return the exit code."""
+    missing, state = document["not_graded_cases"], document["state"]
+    if isinstance(stopped, OSError):
+        raise stopped
+    if state == "failed":
+        kind = ClusterError if isinstance(stopped, ClusterError) else UsageError
+        raise kind(f"{document['error']} What was answered is kept: {_where(job)}.")
+    if state == "interrupted":
+        typer.echo(f"{stop_word(stopped)}: {_where(job)}; the same command goes on from there.", err=True)
+    elif missing:
+        typer.echo(_missing_text(document, job), err=True)
+    for judge in document["judges"]:
+        for line in told(judge["judge"], judge["failures"]):
+            typer.echo(line, err=True)
+    if state == "interrupted":
+        return stop_code(stopped)
+    return NOT_GRADED if missing or state == "budget_exhausted" else OK
+
+
+def _missing_text(document: Mapping[str, Any], job: RunJob) -> str:
+    """Return how many cases ended without a grade, why, and what to do about it."""
+    missing, unasked = document["not_graded_cases"], document["not_asked_cases"]
+    what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
+    what += f", {unasked} of them never asked" if unasked else ""
+    if down := [tally.ended for tally in job.setup.tallies if tally.ended]:
+        return f"{what}: {safe_text('; '.join(down), _LONGEST)}; the same command goes on from there."
+    if document["state"] == "budget_exhausted":
+        reason = job.setup.harness.budget.reason if job.setup.harness.budget is not None else None
+        larger = (
+            "" if reason and "cannot be kept" in reason else "; with a larger one, the same command goes on from there"
+        )
+        return f"{what}: {reason or 'the budget is spent'}{larger}."
+    again = "; --new-run asks failed calls again and takes over the other answers"
+    failed = any(judge["failures"] for judge in document["judges"])
+    return f"{what}: too few valid answers (see {job.place.folder / SUMMARY}){again if failed else ''}."

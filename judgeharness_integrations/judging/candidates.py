@@ -120,7 +120,7 @@ def asked_candidate(judge: Judge, design: Design, model: str | None) -> str:
     return candidate_of_parts(fingerprint_parts(judge, design, model) or {"judge": judge.name, **design.parts()})
 
 
-def counted(config: Config, labels: CalibrationSet, looks: Iterable[str]) -> CalibrationSet:
+def count_candidates(config: Config, labels: CalibrationSet, looks: Iterable[str]) -> CalibrationSet:
     """Count candidates (`asked_candidate`) on the labels a configuration calibrates on, and return these."""
     given = config.calibration
     if given is None or given.labels is None:

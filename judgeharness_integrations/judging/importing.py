@@ -92,7 +92,11 @@ def _part(found: Any, attribute: str, where: str) -> Any:
 
 
 def imported_rule(spec: str, *, folder: Path, where: str) -> Rule:
-    """Return the rule of a name, or of a function given as `module:function`, which then is its name."""
+    """Return the rule of a name, of a file of a passport, or of a function, whose name `module:function` then is."""
+    if spec.endswith(".json"):
+        from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+
+        return Passport.load(folder / Path(spec).expanduser()).rule()
     if ":" not in spec:
         return rule(spec)
     function = import_object(spec, folder=folder, where=where)

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations._errors import CaseError, JudgeDownError, UsageError
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
 from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
+from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -23,7 +24,6 @@ from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.judging.cases import Case
 
 FORMED: Final = 50  # cases whose question is asked in every form
@@ -103,7 +103,7 @@ class PassportOffice:
 
         Raises:
             UsageError: the judge answers without probabilities.
-            JudgeDownError: it answers nothing.
+            NotGradedError: it answers nothing.
 
         """
         rows: list[VerdictRow] = []
@@ -159,7 +159,7 @@ def checked_passport(
 
     Raises:
         UsageError: the passport has no canary, or a state is missing or another one.
-        JudgeDownError: the judge answers nothing.
+        NotGradedError: the judge answers nothing.
 
     """
     if passport.canary is None:
@@ -206,6 +206,6 @@ def _round(rows: Sequence[VerdictRow], states: Mapping[str, str], perturbation: 
 async def _results(harness: JudgeHarness, judge: Judge, cases: Sequence[Case]) -> list[HarnessResult]:
     async with aclosing(harness.aevaluate_many(judge, cases)) as found:
         results = [result async for result in found]
-    if (ended := next((result.ended for result in results if result.state == "judge_down"), None)) is not None:
-        raise JudgeDownError(f"{ended}.")
+    if all(map(all_failed, results)):
+        raise_where_all_failed(results)
     return results

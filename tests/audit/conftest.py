@@ -14,7 +14,8 @@ from support.browser import started
 
 from judgeharness_integrations.audit.source import AuditSource
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.cli import _audit, main
+from judgeharness_integrations.cli import audit as _audit
+from judgeharness_integrations.cli import main
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

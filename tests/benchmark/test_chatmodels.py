@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.usage import Price, price_of
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
+from judgeharness_integrations.cli.benchmark.options import Spending
 from judgeharness_integrations.judging import adapters
 from judgeharness_integrations.judging.chatmodels import (
     ChatModel,

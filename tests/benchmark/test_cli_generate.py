@@ -22,8 +22,9 @@ from support.benchmark_scripted import Scripted, answer_to
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.cli.benchmark import _generate
-from judgeharness_integrations.cli.benchmark._going import Outcome
+from judgeharness_integrations.cli.benchmark import asking
+from judgeharness_integrations.cli.benchmark import generate as _generate
+from judgeharness_integrations.cli.benchmark.asking import Outcome
 from judgeharness_integrations.judging.chatmodels import Prompt, chat_model
 from judgeharness_integrations.reporting.schemas import schema
 
@@ -331,7 +332,7 @@ def test_an_interrupt_before_anything_is_asked_writes_nothing(place: Place, monk
     def stopped(*_: object, **__: object) -> Outcome[Any, Any]:
         return Outcome(results=(), stopped=KeyboardInterrupt(), calls=0)
 
-    monkeypatch.setattr(_generate, "ask_all", stopped)
+    monkeypatch.setattr(asking, "ask_all", stopped)
     assert place.run() == 130
     assert not BenchmarkFolder(place.folder / "bench").exists
 
@@ -405,13 +406,13 @@ def test_answers_of_two_kinds_do_not_change_what_the_folder_has(place: Place) ->
 def test_an_interrupt_while_the_folder_is_checked_asks_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     assert place.run(n=1, verifier=None) == 0
     before, _ = place.files(), place.asked
-    asked = _generate.ask_all
+    asked = asking.ask_all
 
     def interrupted(*given: Any, title: str, **more: Any) -> Outcome[Any, Any]:
         outcome = asked(*given, title=title, **more)
         return replace(outcome, stopped=KeyboardInterrupt()) if title == "known conversations" else outcome
 
-    monkeypatch.setattr(_generate, "ask_all", interrupted)
+    monkeypatch.setattr(asking, "ask_all", interrupted)
     assert place.run(n=1) == 130
     assert (place.files(), place.asked) == (before, 0)
 

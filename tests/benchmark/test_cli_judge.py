@@ -18,7 +18,7 @@ from support.openai_server import OpenAIServer, Reply, Request
 from judgeharness_integrations._errors import RunBusyError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.cli.benchmark._judge import tell_of_other_questions
+from judgeharness_integrations.cli.benchmark.judge import explain_other_questions
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import SqlLog
 
@@ -361,12 +361,12 @@ def test_an_interrupt_keeps_what_was_answered(folder: BenchmarkFolder, capsys: p
 def test_a_termination_keeps_what_was_answered(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judgeharness_integrations.cli.benchmark import _judge
+    from judgeharness_integrations.cli.benchmark import judge as _judge
 
     def terminated(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(_judge._Going, "_ask_one", terminated)
+    monkeypatch.setattr(_judge._Judging, "_ask_one", terminated)
     assert judge(folder, "strong") == 143
     assert "terminated: 20 of 20 calls are left" in capsys.readouterr().err
 
@@ -385,7 +385,7 @@ def test_a_judge_that_changed_is_told_apart(folder: BenchmarkFolder, capsys: pyt
 
 def test_other_errors_of_a_run_are_told_as_they_are() -> None:
     error = UsageError("the rule does not fit.")
-    tell_of_other_questions(error, "strong")
+    explain_other_questions(error, "strong")
     assert str(error) == "the rule does not fit."
 
 

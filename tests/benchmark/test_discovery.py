@@ -49,7 +49,7 @@ from judgeharness_integrations.benchmark.taxonomy import (
     default_taxonomy,
     load_taxonomy,
 )
-from judgeharness_integrations.cli.benchmark._discover import Sitting
+from judgeharness_integrations.cli.benchmark.discover import Sitting
 from judgeharness_integrations.judging.chatmodels import FunctionModel, Prompt
 from judgeharness_integrations.judging.execution.budget import Budget
 

@@ -58,7 +58,7 @@ def unbuilt() -> list[Bench]:
 @pytest.fixture
 def frameworks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def install(*points: Point) -> None:
-        monkeypatch.setattr("judgeharness_integrations.cli._adapters.entry_points", lambda group: points)
+        monkeypatch.setattr("judgeharness_integrations.cli.adapters.entry_points", lambda group: points)
 
     return install
 

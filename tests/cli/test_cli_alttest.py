@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.cli import _reading
-from judgeharness_integrations.cli._alttest import epsilons_of
+from judgeharness_integrations.cli.agreement import epsilons_of
 
 DATA = Path(__file__).parents[1] / "data"
 PANEL = DATA / "panel.csv.gz"

@@ -13,7 +13,7 @@ import pytest
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
-from judgeharness_integrations.cli import _calibrate_check
+from judgeharness_integrations.cli import calibrate_check as _calibrate_check
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 

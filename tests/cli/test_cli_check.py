@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli import _check, _check_parts
-from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.check import CheckRequest
+from judgeharness_integrations.cli import check as _check
+from judgeharness_integrations.cli import check as _check_parts
+from judgeharness_integrations.cli._judge_options import CheckRequest
+from judgeharness_integrations.cli.exits import Terminated
 from judgeharness_integrations.judging.config import SendableJudge
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.local import LocalExecutor

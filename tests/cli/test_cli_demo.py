@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.cli.demonstration import run_demo
+from judgeharness_integrations.cli.demo import run_demo
 from judgeharness_integrations.judging.adapters import Adapter
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -95,7 +95,7 @@ def frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
         fake("absent", absent="no_such_module_here"),
         FakePoint("wrong", ImportError("gone")),
     ]
-    monkeypatch.setattr("judgeharness_integrations.cli._adapters.entry_points", lambda group: points)
+    monkeypatch.setattr("judgeharness_integrations.cli.adapters.entry_points", lambda group: points)
 
 
 @pytest.mark.usefixtures("frameworks")

@@ -20,7 +20,8 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.cli._output import MOST_BYTES, VARIABLE, append_summary
-from judgeharness_integrations.cli._report import Source
+from judgeharness_integrations.cli._run_options import ReportRequest
+from judgeharness_integrations.cli.report import Source
 from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.reporting.terminal import console, say, show_section
@@ -253,8 +254,8 @@ def test_people_are_compared_with(command: Command, tmp_path: Path) -> None:
 
 
 def test_what_is_read_is_known() -> None:
-    assert Source(where="postgresql+psycopg://h/d").files == ()
-    assert Source(where="a.csv", cases=Path("c.csv")).files == (Path("a.csv"), Path("c.csv"))
+    assert Source(ReportRequest(where="postgresql+psycopg://h/d")).files == ()
+    assert Source(ReportRequest(where="a.csv", cases=Path("c.csv"))).files == (Path("a.csv"), Path("c.csv"))
 
 
 def test_the_summary_of_a_github_step_is_appended_to(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import ConfigError, RunBusyError
-from judgeharness_integrations.cli._run_place import RunPlace
+from judgeharness_integrations.cli.run_place import RunPlace
 from judgeharness_integrations.verdictlog import SqlLog, read_log
 
 COUNTING = """

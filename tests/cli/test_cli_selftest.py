@@ -12,8 +12,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from judgeharness_integrations.cli import _selftest
-from judgeharness_integrations.cli._selftest_commands import COMMANDS
+from judgeharness_integrations.cli import selftest as _selftest
+from judgeharness_integrations.cli.selftest import COMMANDS
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.testing.selftest import (
     AlarmCheck,

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli import _run_going, _summary
-from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
+from judgeharness_integrations.cli import run as _run_going
+from judgeharness_integrations.cli import summary as _summary
+from judgeharness_integrations.cli.exits import Terminated, terminable, undisturbed
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import read_log
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.spending import UsageSums, total_usage, used
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.cli import _failures
-from judgeharness_integrations.cli import _summary as _summary_judge
+from judgeharness_integrations.cli import summary as _summary_judge
 from judgeharness_integrations.cli._failures import FailureKinds
-from judgeharness_integrations.cli._summary import JudgeSums, JudgeTally, planned_rows, summary_document
+from judgeharness_integrations.cli.summary import JudgeSums, JudgeTally, planned_rows, summary_document
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.testing import ScriptedJudge
@@ -28,6 +28,21 @@ PRICES = {"gpt": Price(input=2.0, output=10.0), "free": Price(input=0, output=0)
 def row(case: int, verdict: Any = "A", **fields: Any) -> VerdictRow:
     common = {"run": "r", "judge": "j", "outcome": "ok" if verdict is not None else "error"}
     return VerdictRow(case_id=str(case), verdict=verdict, **(common | fields))
+
+
+class ListedRows:
+    """Rows in memory, as a log."""
+
+    def __init__(self, rows: Iterable[VerdictRow]) -> None:
+        self._rows: dict[tuple[str, str, str], list[VerdictRow]] = {}
+        for row in rows:
+            self._rows.setdefault((row.run, row.judge, row.case_id), []).append(row)
+
+    def of_cases(self, *, run: str, judge: str, case_ids: Sequence[str]) -> Mapping[str, Sequence[VerdictRow]]:
+        return {case_id: self._rows.get((run, judge, case_id), ()) for case_id in case_ids}
+
+    def case_groups(self, *, run: str, judge: str | None = None) -> Iterator[Sequence[VerdictRow]]:
+        return (rows for (its, who, _), rows in self._rows.items() if its == run and judge in (None, who))
 
 
 def harness(**options: Any) -> JudgeHarness:
@@ -58,7 +73,7 @@ def test_every_planned_case_is_read_from_the_log(tmp_path: Path) -> None:
         CONFIG,
         harness(),
         [tally(602, planned={str(case): 2 for case in range(602)})],
-        [one for one in rows if one.run == "r"],
+        ListedRows(one for one in rows if one.run == "r"),
     )
     assert listed == document
 
@@ -218,7 +233,7 @@ def test_the_cost_of_all_judges_is_known_when_that_of_each_is() -> None:
 
 def test_the_runs_that_paid_before_are_named() -> None:
     rows = [row(n, attempts=0, attributes={"reused_from": f"run {n % 2}"}) for n in range(3)] + [row(3, attempts=1)]
-    document = summary_document(CONFIG, harness(repetitions=1), [tally(4)], rows)
+    document = summary_document(CONFIG, harness(repetitions=1), [tally(4)], ListedRows(rows))
     assert document["reused_from"] == document["judges"][0]["reused_from"] == {"run 0": 2, "run 1": 1}
     assert (document["usage"]["reused"], document["usage"]["calls"], document["usage"]["cost"]) == (3, 1, None)
 
@@ -227,7 +242,7 @@ def test_a_case_stopped_early_is_decided_as_the_run_decided_it() -> None:
     early = {"attributes": {"planned_samples": 3}}
     rows = [row(0, repetition=n, **early) for n in range(2)] + [row(1, **early)]
     three = {"0": 3, "1": 3}
-    document = summary_document(CONFIG, harness(repetitions=3), [tally(2, planned=three)], rows)
+    document = summary_document(CONFIG, harness(repetitions=3), [tally(2, planned=three)], ListedRows(rows))
     (entry,) = document["judges"][0]["criteria"]
     assert (entry["decided"], entry["not_graded"], entry["censored"]) == (1, 1, 2)
     assert document["not_graded_cases"] == 1

@@ -49,7 +49,7 @@ def test_toml_parses(block: Block) -> None:
 
 def test_files_of_a_benchmark_are_read(tmp_path: Path) -> None:
     from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
-    from judgeharness_integrations.cli.benchmark._models import read_model_file
+    from judgeharness_integrations.cli.benchmark.asking import read_model_file
 
     read = []
     for block in of_a_benchmark():

@@ -12,8 +12,9 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from judgeharness_integrations.cli import _migrate, main
-from judgeharness_integrations.cli._migrate import write_file
+from judgeharness_integrations.cli import main
+from judgeharness_integrations.cli import migrate as _migrate
+from judgeharness_integrations.cli.migrate import write_file
 from judgeharness_integrations.migration import sources
 from judgeharness_integrations.migration.discovery import ScannedTree
 from judgeharness_integrations.migration.sources import Source
@@ -213,7 +214,7 @@ def test_without_libcst_nothing_is_imported_that_needs_it(
 ) -> None:
     for name in [one for one in sys.modules if one.startswith(("libcst", "judgeharness_integrations.migration.rew"))]:
         monkeypatch.setitem(sys.modules, name, None)  # importing it raises
-    monkeypatch.delitem(sys.modules, "judgeharness_integrations.cli._migrate", raising=False)
+    monkeypatch.delitem(sys.modules, "judgeharness_integrations.cli.migrate", raising=False)
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     assert main(["migrate", "suite.py"]) == 2
     assert "pip install '.[migration]'" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,6 +228,17 @@ def test_without_libcst_the_pip_line_is_named(command: Callable[..., Ran], monke
     for arguments in ([], ["--list"], ["--explain", "JH001"]):
         code, _, err = command(*arguments)
         assert (code, "pip install '.[migration]'" in err) == (2, True)
+
+
+def test_without_libcst_nothing_is_imported_that_needs_it(
+    command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [one for one in sys.modules if one.startswith(("libcst", "judgeharness_integrations.migration.rules"))]:
+        monkeypatch.setitem(sys.modules, name, None)  # importing it raises
+    monkeypatch.delitem(sys.modules, "judgeharness_integrations.cli.scan", raising=False)
+    monkeypatch.setattr(sources, "find_spec", lambda _: None)
+    code, _, err = command()
+    assert (code, "pip install '.[migration]'" in err) == (2, True)
 
 
 def test_progress_is_shown_on_a_terminal_only(command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:

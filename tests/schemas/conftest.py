@@ -376,8 +376,8 @@ def rankings(made: Written) -> None:
     from judgeharness_integrations.analysis.ranking import RankRequest
     from judgeharness_integrations.analysis.ranking.analyses import portfolio_of
     from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
-    from judgeharness_integrations.cli._rank import LogSource, _document, material_of
-    from judgeharness_integrations.cli.rank import RankOptions, RankOutput
+    from judgeharness_integrations.cli._judge_options import RankOptions, RankOutput
+    from judgeharness_integrations.cli.rank import LogSource, _document, material_of
 
     made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")

@@ -17,8 +17,8 @@ from judgeharness_integrations.analysis.calibration.drift import drift
 from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.gates.sequential import Evidence, weigh
 from judgeharness_integrations.analysis.planning import Goal
-from judgeharness_integrations.cli import _selftest_commands as commands
-from judgeharness_integrations.cli._selftest_commands import COMMANDS, typed
+from judgeharness_integrations.cli import selftest as commands
+from judgeharness_integrations.cli.selftest import COMMANDS, typed
 from judgeharness_integrations.testing.selftest import PromiseCheck, run_selftest
 from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
 from judgeharness_integrations.testing.selftest.workflows.labelling import measured_labels, passes_bar, recommended_rate

@@ -9,7 +9,7 @@ import typer
 from support.databases import fresh_schema
 
 from judgeharness_integrations._errors import LogFormatError, LogStorageError, UnknownNameError, UsageError
-from judgeharness_integrations.cli.log import app
+from judgeharness_integrations.cli.log import log as app
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, read_log, write_log
 
 ROWS = [VerdictRow(case_id=f"c{n}", verdict="A", run=f"r{n % 2}", attributes={"length": n}) for n in range(5)]

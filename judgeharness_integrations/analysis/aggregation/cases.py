@@ -92,7 +92,7 @@ def decided_case(
         case_id=rows[0].case_id,
         rows=rows,
         decision=decision,
-        gold=_gold(rows),
+        gold=gold_of(rows),
         curtailed=asked_for > 0,
         censored=censored,
     )
@@ -131,7 +131,13 @@ def _stopped(rows: Sequence[VerdictRow], rule: Rule, *, planned: int, min_valid:
     return not_graded(f"sampling stopped early, after {len(rows)} of {planned} samples: they do not settle {rule.name}")
 
 
-def _gold(rows: Sequence[VerdictRow]) -> Verdict | None:
+def gold_of(rows: Sequence[VerdictRow]) -> Verdict | None:
+    """Return the gold label in the rows of a case, None without one.
+
+    Raises:
+        UsageError: there are two different ones.
+
+    """
     found = None
     for row in rows:
         if row.gold is None or row.gold == found:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.canary import CanaryReport, watch
     from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance
     from judgeharness_integrations.analysis.probability.fitting import Choice, CrossFit, choose, cross_fit, fit, mapped
-    from judgeharness_integrations.analysis.probability.forecasts import Forecasts, forecasts
+    from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
     from judgeharness_integrations.analysis.probability.forms import (
         AnswerChange,
         RetestBand,
@@ -51,7 +51,7 @@ __all__ = [
     "distance",
     "figures",
     "fit",
-    "forecasts",
+    "labelled_answers",
     "mapped",
     "reliability_curve",
     "retest_band",
@@ -80,7 +80,7 @@ _HOMES = {
     "distance": "distributions",
     "figures": "report",
     "fit": "fitting",
-    "forecasts": "forecasts",
+    "labelled_answers": "forecasts",
     "mapped": "fitting",
     "reliability_curve": "reliability",
     "retest_band": "forms",

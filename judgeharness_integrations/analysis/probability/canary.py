@@ -26,8 +26,8 @@ class CanaryReport:
 
     `evidence` has one number a round after the first, `needed` is what they are held against, and `alarm` the first
     round, counted from 0, in which it was reached; None where it never was. `moved` names the states whose last answer
-    lies further from the median of the earlier ones than any of those did. `varied` says whether any answer ever
-    changed: one that never does adds no evidence. `alpha` is the level for all looks together, however many.
+    lies further from the median of two or more earlier ones than any of those did. `varied` says whether any answer
+    ever changed: one that never does adds no evidence. `alpha` is the level for all looks together, however many.
     """
 
     days: int
@@ -90,7 +90,7 @@ def _array(days: Sequence[Day], states: Sequence[str]) -> Floats:
 def _beyond(answers: Sequence[Mapping[str, float] | None]) -> bool:
     """Whether the last answer lies further from the middle of the earlier ones than any of them does."""
     *earlier, last = [answer for answer in answers if answer is not None]
-    if not earlier:
+    if len(earlier) < 2:  # noqa: PLR2004 - one answer has no band
         return False
     options = dict.fromkeys(option for answer in earlier for option in answer)
     middle = {option: float(np.median([answer.get(option, 0.0) for answer in earlier])) for option in options}

@@ -66,7 +66,7 @@ class Forecasts:
         return replace(self, probabilities=self.probabilities[where], labels=self.labels[where], clusters=clusters)
 
 
-def forecasts(
+def labelled_answers(
     answers: Sequence[Mapping[str, float]],
     labels: Sequence[str | Mapping[str, float]],
     *,

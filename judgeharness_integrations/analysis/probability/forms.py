@@ -36,24 +36,26 @@ class RetestBand:
 class AnswerChange:
     """How far `n` answers move between two forms of a question, or under a perturbation, beyond the retest band.
 
-    `change` is the mean total variation distance, `excess` that less the band's. `share_changed` are those that moved
-    at all.
+    `change` is the mean total variation distance, `excess` that less the band's, None where nothing was asked twice.
+    `share_changed` are those that moved at all.
     """
 
     n: int
     change: Estimate
     share_changed: Estimate
-    band: RetestBand
-    excess: Estimate
+    band: RetestBand | None
+    excess: Estimate | None
 
     @property
-    def bound(self) -> Estimate:
+    def bound(self) -> Estimate | None:
         """A lower bound of the larger mean distance to the truth that the two forms have, noise left out.
 
         The distance of two answers is at most the sum of their distances to the truth (triangle inequality), so that of
         two forms one is off by half their distance at least. With confidence 97.5 % it is off by `low`, which is above
-        0 only where the forms contradict each other beyond the band.
+        0 only where the forms contradict each other beyond the band. None where the band is not known.
         """
+        if self.excess is None:
+            return None
         value, low, high = (
             None if one is None else max(0.0, one / 2) for one in (self.excess.value, self.excess.low, self.excess.high)
         )
@@ -92,7 +94,7 @@ def answer_change(
     first: Sequence[Answer],
     second: Sequence[Answer],
     *,
-    band: RetestBand,
+    band: RetestBand | None,
     clusters: Sequence[Hashable] | None = None,
 ) -> AnswerChange:
     """Return how far answers move between two forms, beyond the retest band.
@@ -103,7 +105,7 @@ def answer_change(
     Args:
         first: one a case.
         second: one a case, in the same order, mapped back to the options of the first.
-        band: of the same judge.
+        band: of the same judge; None where nothing was asked twice.
         clusters: which cluster each case is in; each in its own when None.
 
     Raises:
@@ -120,7 +122,7 @@ def answer_change(
         change=change,
         share_changed=_share([float(move > _SAME) for move in moves], keys),
         band=band,
-        excess=_less(change, band.change),
+        excess=None if band is None else _less(change, band.change),
     )
 
 
@@ -141,7 +143,7 @@ def _share(values: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
 def _mean(moves: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
     """Return the mean of distances, its interval made on the logarithm's scale: many are 0, and a few are large.
 
-    Where all are the same, or almost none is above 0, as many more may be as large as the largest as so few clusters
+    Where all are the same, or almost none is above 0, as many may be 0, or as large as the largest, as so few clusters
     cannot rule out.
     """
     mean = math.fsum(moves) / len(moves)
@@ -149,5 +151,5 @@ def _mean(moves: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
     count = len(set(clusters))
     if found.high is not None or count == 1:
         return found
-    top = max(moves) or 1.0
-    return Estimate(value=mean, low=0.0, high=min(1.0, mean + unchanged_bound(count) * top), n=len(moves))
+    unseen = unchanged_bound(count) * (max(moves) or 1.0)
+    return Estimate(value=mean, low=max(0.0, mean - unseen), high=min(1.0, mean + unseen), n=len(moves))

@@ -9,24 +9,31 @@ from typing import Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
-from judgeharness_integrations.analysis.aggregation.probabilities import averaged
-from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_golds
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
+from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_score
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.certifying.measuring import shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
 from judgeharness_integrations.analysis.probability.fitting import choose, fold_of, mapped
-from judgeharness_integrations.analysis.probability.forecasts import Forecasts, forecasts
-from judgeharness_integrations.analysis.probability.forms import RetestBand, answer_change, retest_band
+from judgeharness_integrations.analysis.probability.forecasts import Forecasts
+from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand
 from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
 from judgeharness_integrations.analysis.probability.passport import FormChange, Noise, QuestionPassport, Trust
 from judgeharness_integrations.analysis.probability.report import FEWEST, assess
+from judgeharness_integrations.analysis.probability.rows import (
+    LabelledRows,
+    labelled_rows,
+    mean_answers,
+    rows_band,
+    rows_changes,
+)
 from judgeharness_integrations.verdictlog.plain import counted
-from judgeharness_integrations.verdictlog.row import RETEST, Verdict, VerdictRow, is_number, most_probable, verdict_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
 
 _PLAIN = "none"
 VOTES: Final = (_PLAIN, "position_swap")  # what a decision is averaged over
 _HALVES = 2
+_LABELLED = "labelled"  # which label it is says nothing about how a case was selected
 _Shares = Mapping[str, float]
 
 
@@ -74,93 +81,58 @@ def question_passports(
     if not groups:
         raise UsageError("no answer holds probabilities: a passport is of a judge that answers with them.")
     questions = [_Question.of(name, group, frozenset(votes)) for name, group in groups.items()]
-    labelled = sum(bool(one.golds) for one in questions)
+    labelled = sum(one.labelled is not None for one in questions)
     asked = bars or Bars()
     return tuple(one.passport(asked, level=asked.delta / max(1, labelled), seed=seed) for one in questions)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Question:
-    """The answers to one question: case -> perturbation -> answers, and what people said."""
+    """The answers to one question: what each case comes to, what people said, and how far answers move."""
 
     criterion: str
-    options: tuple[str, ...]
-    answers: Mapping[str, Mapping[str, list[_Shares]]]
-    means: Mapping[str, _Shares]
-    golds: Mapping[str, str]
+    means: Mapping[tuple[str, str], _Shares]
+    labelled: LabelledRows | None
     clusters: Mapping[str, Hashable]
+    band: RetestBand | None
+    changes: Mapping[str, AnswerChange]
 
     @classmethod
     def of(cls, criterion: str, rows: Sequence[VerdictRow], votes: frozenset[str]) -> _Question:
         """Read the rows of one criterion."""
-        clusters = Clusters.of_rows(rows)
-        answers: dict[str, dict[str, list[_Shares]]] = {}
-        means: dict[str, _Shares] = {}
-        said: dict[str, Verdict] = {}
-        for (_, case_id), group in by_case(rows).items():
-            found = answers.setdefault(case_id, {})
-            for row in group:
-                if row.probabilities is not None:
-                    found.setdefault(row.perturbation, []).append(row.probabilities)
-                if row.gold is not None:
-                    said[case_id] = row.gold
-            mean = averaged(row for row in group if row.perturbation in votes)
-            if mean is not None:
-                means[case_id] = mean
-        options = tuple(dict.fromkeys(name for mean in means.values() for name in mean))
+        means = {place: mean for place, mean in mean_answers(rows, votes=votes).items() if mean is not None}
+        scored = all(read_score(name) is not None for mean in means.values() for name in mean)
         return cls(
             criterion=criterion,
-            options=options,
-            answers=answers,
             means=means,
-            golds=_golds(said, options, means),
-            clusters={case_id: clusters.of(case_id) for case_id in answers},
+            labelled=None if scored else labelled_rows(rows, votes=votes),
+            clusters=Clusters.of_rows(rows).by_case(),
+            band=rows_band(rows),
+            changes=rows_changes(rows),
         )
 
     def passport(self, bars: Bars, *, level: float, seed: int) -> QuestionPassport:
         """Return what is known of it."""
-        band = self._band()
+        band = self.band
         return QuestionPassport(
             criterion=self.criterion,
-            options=self.options,
+            options=tuple(dict.fromkeys(name for mean in self.means.values() for name in mean)),
             cases=len(self.means),
             noise=None if band is None else Noise(n=band.n, change=band.change, identical=band.identical),
-            forms=() if band is None else tuple(self._forms(band)),
-            trust=self._trust(bars.agreement, level, seed) if self.golds else None,
+            forms=tuple(self._forms()),
+            trust=None if self.labelled is None else self._trust(self.labelled, bars.agreement, level, seed),
         )
 
-    def _band(self) -> RetestBand | None:
-        """Return how far answers to `none` and the retest move by themselves; None where none was repeated."""
-        repeats = {case: [*found.get(_PLAIN, ()), *found.get(RETEST, ())] for case, found in self.answers.items()}
-        if all(len(some) < _HALVES for some in repeats.values()):
-            return None
-        return retest_band(list(repeats.values()), clusters=[self.clusters[case] for case in repeats])
+    def _forms(self) -> Iterable[FormChange]:
+        for form, moved in self.changes.items():
+            if moved.excess is not None and moved.bound is not None:
+                yield FormChange(form=form, n=moved.n, change=moved.change, excess=moved.excess, bound=moved.bound)
 
-    def _forms(self, band: RetestBand) -> Iterable[FormChange]:
-        names = dict.fromkeys(name for found in self.answers.values() for name in found)
-        for form in names:
-            pairs = [
-                (found[_PLAIN][0], found[form][0], self.clusters[case])
-                for case, found in self.answers.items()
-                if _PLAIN in found and form in found
-            ]
-            if form in (_PLAIN, RETEST) or not pairs:
-                continue
-            plain, other, clusters = zip(*pairs, strict=True)
-            moved = answer_change(plain, other, band=band, clusters=clusters)
-            yield FormChange(form=form, n=moved.n, change=moved.change, excess=moved.excess, bound=moved.bound)
-
-    def _trust(self, agreement: float, level: float, seed: int) -> Trust:
+    def _trust(self, labelled: LabelledRows, agreement: float, level: float, seed: int) -> Trust:
         """Return what the labels say: the map from one half of them, the threshold from the other."""
-        cases = [case for case in self.golds if case in self.means]
-        found = forecasts(
-            [self.means[case] for case in cases],
-            [self.golds[case] for case in cases],
-            options=self.options,
-            clusters=[self.clusters[case] for case in cases],
-        )
+        found = labelled.forecasts
         count = len(set(found.clusters))
-        known = Trust(labelled=len(cases), clusters=count, agreement=agreement, level=level)
+        known = Trust(labelled=found.n, clusters=count, agreement=agreement, level=level)
         if count < FEWEST:
             few = f"{counted(count, 'independent label')} tell too little: label {FEWEST} cases or more"
             return replace(known, refusal=few, labels_needed=FEWEST)
@@ -175,7 +147,7 @@ class _Question:
             ece=report.mapped.calibration.ece,
             map=by,
         )
-        barred = self._selected(cases) or "; ".join(reason.rstrip(".") for reason in report.reasons)
+        barred = self._selected(labelled) or "; ".join(reason.rstrip(".") for reason in report.reasons)
         if barred:
             return replace(measured, refusal=barred)
         return _with_threshold(measured, found.part(~first), self._scores(by))
@@ -184,20 +156,20 @@ class _Question:
         """Return the calibrated probability of every case's best option, labelled or not."""
         return [max(by.apply(mean).values()) for mean in self.means.values()]
 
-    def _selected(self, cases: Sequence[str]) -> str:
+    def _selected(self, labelled: LabelledRows) -> str:
         """Return that cases were labelled by what the judge said of them; empty where nothing shows that."""
-        labelled = frozenset(cases)
+        people = frozenset(labelled.places)
         items = [
             LabelledItem(
-                case_id=case,
+                case_id=place[1],
                 criterion=self.criterion,
-                gold=self.golds[case] if case in labelled else None,
+                gold=_LABELLED if place in people else None,
                 verdict=most_probable(mean),
                 status="decided",
             )
-            for case, mean in self.means.items()
+            for place, mean in self.means.items()
         ]
-        found = selection_of_items(items, self.criterion, dict(self.clusters))
+        found = selection_of_items(items, self.criterion, self.clusters)
         return "" if found is None or not found.found else found.told("no answer is certified on them")
 
 
@@ -220,19 +192,3 @@ def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> 
         refusal=shortfall(steps, agreement=known.agreement, level=known.level),
         labels_needed=None if needed is None else _HALVES * max(needed, math.ceil(known.labelled / _HALVES)),
     )
-
-
-def _golds(said: Mapping[str, Verdict], options: Sequence[str], means: Mapping[str, _Shares]) -> dict[str, str]:
-    """Return case -> the option that people chose, of answers to a question of labels; none of scores."""
-    if all(_is_level(option) for option in options) or not said:
-        return {}
-    read = read_golds(said.values(), options)
-    found = {case: read[gold] for case, gold in said.items() if case in means}
-    return {case: verdict_text(gold) for case, gold in found.items() if gold in options}
-
-
-def _is_level(option: str) -> bool:
-    try:
-        return is_number(float(option))
-    except ValueError:
-        return False

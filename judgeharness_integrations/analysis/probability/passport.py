@@ -222,7 +222,8 @@ class Passport(SavedMeasurement):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the passport as JSON keeps it."""
-        return {"schema": PASSPORT_SCHEMA, **asdict(self), "fingerprint": self.fingerprint}
+        document = {"schema": PASSPORT_SCHEMA, **asdict(self), "fingerprint": self.fingerprint}
+        return dict(json.loads(json.dumps(document)))
 
     @classmethod
     def _shape(cls) -> type[Shape]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from judgeharness_integrations.analysis.statistics.clusters import clustered_err
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
 from judgeharness_integrations.analysis.statistics.proportions import unchanged_bound
 
+_ROUNDING: Final = 1e-12
 _WORST_BRIER: Final = 1.0
 _WORST_LOG: Final = -math.log(FLOOR)
 
@@ -51,41 +52,35 @@ def log_scores(probabilities: Floats, labels: Floats) -> Floats:
 
 def brier_skill(found: Forecasts) -> Estimate | None:
     """Return which share of the base rate's Brier score the answers save; see `skill`."""
-    reference = brier_scores(found.base_rates, found.labels)
-    return skill(brier_scores(found.probabilities, found.labels), reference, found.clusters, worst=_WORST_BRIER)
+    return skill(found, brier_scores, worst=_WORST_BRIER)
 
 
 def log_skill(found: Forecasts) -> Estimate | None:
     """Return which share of the base rate's logarithmic score the answers save; see `skill`."""
-    reference = log_scores(found.base_rates, found.labels)
-    return skill(log_scores(found.probabilities, found.labels), reference, found.clusters, worst=_WORST_LOG)
+    return skill(found, log_scores, worst=_WORST_LOG)
 
 
-def skill(scores: Floats, reference: Floats, clusters: Sequence[Hashable], *, worst: float) -> Estimate | None:
-    """Return 1 - mean score / mean score of the base rate with its 95 % interval; None where all labels are the same.
+def skill(found: Forecasts, score: Callable[[Floats, Floats], Floats], *, worst: float) -> Estimate | None:
+    """Return 1 - mean score / mean score of the base rate with its interval; None where one option is right in all.
 
     1 is perfect, 0 as good as the base rate of these very labels, which no constant beats. The interval is that of a
     ratio (linearised, clustered, Student's t). Answers that are all equally good show no spread: there it reaches as
     far as it would if as many more were as bad as can be as so few clusters cannot rule out.
 
     Args:
-        scores: (n,), less being better.
-        reference: (n,) those of the base rate.
-        clusters: which cluster each answer is in.
+        found: answers and labels.
+        score: of probabilities and labels, (n,), less being better.
         worst: the largest score there is.
 
     """
-    base = float(reference.mean())
-    if base <= _rounding(worst):
+    if found.base_rates.max() >= 1 - _ROUNDING:
         return None
+    scores, reference = score(found.probabilities, found.labels), score(found.base_rates, found.labels)
+    base = float(reference.mean())
     ratio = float(scores.mean()) / base
     influence = ((ratio * reference - scores) / base).tolist()
-    value, count = 1 - ratio, len(set(clusters))
-    if count > 1 and clustered_error(influence, clusters) is None:
+    value, count = 1 - ratio, len(set(found.clusters))
+    if count > 1 and clustered_error(influence, found.clusters) is None:
         unseen = unchanged_bound(count) * worst / base
-        return Estimate(value=value, low=value - unseen, high=min(1.0, value + unseen), n=len(influence))
-    return estimate(value, influence, clusters)
-
-
-def _rounding(worst: float) -> float:
-    return 1e-12 * worst
+        return Estimate(value=value, low=value - unseen, high=min(1.0, value + unseen), n=found.n)
+    return estimate(value, influence, found.clusters)

@@ -1,41 +1,27 @@
-"""`judgeharness benchmark show`: one pair as text."""
+"""What `judgeharness benchmark show` and `sample` do: one pair as text, a stratified sample of them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
 
-import typer
 from rich.console import RenderableType
 from rich.text import Text
 
 from judgeharness_integrations.audit.labels import read_results
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, LayerResult, Pair
 from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
+from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import BenchmarkDir
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli.benchmark.options import SampleRequest, ShowRequest
+from judgeharness_integrations.cli.benchmark.tables import columns_named
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShowRequest:
-    """Show one pair: conditions, verification layer by layer, and what every judge said of verdict, turn and type."""
-
-    folder: BenchmarkDir
-    pair_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
-    ]
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too."),
-    ] = False
-
 
 _LONGEST_PARAGRAPH = 20_000  # characters of a paragraph
 _SIDES = ("better", "worse")
@@ -201,11 +187,11 @@ def _judge_table(pair: Pair, joint: JointTable, title: str) -> RenderableType:
     for judge in sorted(joint.judges):
         cell = joint.cell(judge, pair.pair_id)
         if cell is not None:
-            rows.append([safe(judge, 40), *(_said(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
+            rows.append([safe(judge, 40), *(_label_text(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
     return table(f"{title} ({joint.rule})", ("judge", *CRITERIA, "joint"), rows, texts=5)
 
 
-def _said(one: Said) -> Text:
+def _label_text(one: Said) -> Text:
     """Return a label with whether it is right, or why there is none."""
     if one.label is None:
         return Text(one.status.replace("_", " "))
@@ -245,4 +231,36 @@ def _labels(pair: Pair, results: Results, home: BenchmarkFolder) -> Iterator[Tex
         yield safe(f"- {who}: {said.label or 'taken back'}{note}", _LONGEST)
 
 
-show = command(ShowRequest, show_pair)
+_SAMPLE = "sample.json"
+
+
+def draw_sample(request: SampleRequest) -> None:
+    """Draw a sample of a benchmark's pairs and write it."""
+    folder = BenchmarkFolder(request.folder)
+    folder.check()
+    pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
+    drawn = stratified(pairs, n=request.n, by=columns_named(request.by, COLUMNS), seed=request.seed)
+    out = request.out or request.folder / _SAMPLE
+    text = json.dumps(drawn.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    write_whole(out, [text])
+    if request.as_json:
+        print_json(drawn.to_dict())
+    else:
+        _print_sample(drawn, len(pairs), request, out)
+
+
+def _print_sample(drawn: Sample, population: int, request: SampleRequest, out: Path) -> None:
+    screen = console()
+    rows: list[Sequence[str | Text]] = [
+        (*(safe(str(stratum.values[name])) for name in drawn.by), str(stratum.population), str(stratum.sampled))
+        for stratum in drawn.strata
+    ]
+    rows.append(
+        (*(safe("together" if not place else "") for place, _ in enumerate(drawn.by)), str(population), str(drawn.n))
+    )
+    screen.print(table(f"sample, seed {drawn.seed}", (*drawn.by, "pairs", "sampled"), rows, texts=len(drawn.by)))
+    screen.print(safe(f"written to {out}", _LONGEST), soft_wrap=True)
+    screen.print(
+        safe(f"next: judgeharness benchmark judge {request.folder} --sample {out} --judges MODEL,...", 2 * _LONGEST),
+        soft_wrap=True,
+    )

@@ -1,48 +1,328 @@
-"""`judgeharness benchmark verify`: its options."""
+"""What `judgeharness benchmark verify` prints: the plan, the cascade, and what it took."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Any, Final
 
-import typer
+from rich.text import Text
 
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import Yes
-from judgeharness_integrations.cli.benchmark._models import Concurrency, Models, Spending
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.benchmark.asker import Asker, Material
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
+from judgeharness_integrations.benchmark.journal import KnownModel, known_model
+from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
+from judgeharness_integrations.benchmark.results.checks import reasons, tallies
+from judgeharness_integrations.benchmark.stats import Cost
+from judgeharness_integrations.benchmark.verification import verified
+from judgeharness_integrations.cli._asking import confirm
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
+from judgeharness_integrations.cli.benchmark.options import Spending, VerifyRequest
+from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.exits import terminable, undisturbed
+from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import percent, safe_text
+
+STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
+"""Steps of the verifier and how often each is asked about a pair; the last two of each conversation."""
+_LAYER_WORDS: Final = ("layer", "passed", "failed", "unread", "not run", "of pairs")
+_LONGEST_REASON = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyRequest:
-    """Check every pair that has conversations, layer by layer.
+class VerifyPlan:
+    """What is to be asked: of `pairs` with conversations `left` need answers; `others` have no conversations."""
 
-    Form: rounds, texts, lengths; nobody is asked. Coherence: behaviour, flaw and round of the plans do not conflict.
-    Adherence: the declared flaw in the declared turn and nothing else that tells the two apart. Grounding: what the
-    assistant states outside the flawed turn stands in the documents, claim by claim. A layer that fails ends a pair,
-    its reasons are kept.
+    verifier: str
+    pairs: int
+    others: int
+    left: int
+    readings: int
+    spending: Spending
 
-    Another verifier replaces the verification; answers are kept and none is asked for twice, so that another
-    --min-grounded alone costs nothing. Interrupted or out of budget, the same command goes on.
-    """
-
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The benchmark's folder.", show_default=False)]
-    verifier: Annotated[
-        str | None,
-        typer.Option(
-            help="Who checks: provider:model, or path/to/file.py:name of a model or function of yours.",
-            show_default="the one before, whose answers are kept; nothing new is asked",
-        ),
-    ] = None
-    min_grounded: Annotated[
-        float | None,
-        typer.Option(help="Share of a turn's claims that must be grounded.", show_default="as before, at first 1.0"),
-    ] = None
-    models: Models = None
-    spending: Spending = field(default_factory=Spending)
-    max_concurrency: Concurrency = 8
-    yes: Yes = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the cascade as JSON; the plan goes to stderr.")] = False
+    @property
+    def at_most(self) -> int:
+        """Calls at most, were no answer readable at first; attempts that fail are not in it."""
+        return self.left * sum(STEPS.values()) * self.readings
 
 
-verify = command(VerifyRequest, "judgeharness_integrations.cli.benchmark._verify:verify_benchmark")
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What was done: `pairs` are all of the folder, `settings` what was asked for, `before` what was before."""
+
+    folder: Path
+    before: Settings
+    settings: Settings
+    pairs: Sequence[Pair]
+    outcome: Outcome[Pair, Pair]
+    costs: Sequence[Cost]
+
+
+def print_plan(plan: VerifyPlan, *, stderr: bool) -> None:
+    """Print what will be asked."""
+    screen = console(stderr=stderr)
+    if plan.left:
+        rows = [
+            (step, str(plan.left), str(calls), str(plan.left * calls), str(plan.left * calls * plan.readings))
+            for step, calls in STEPS.items()
+        ]
+        total = plan.left * sum(STEPS.values())
+        rows.append(("together", "", str(sum(STEPS.values())), str(total), str(plan.at_most)))
+        columns = ("step", "pairs", "calls\na pair", "if every\npair passes", "at most")
+        screen.print(table(f"plan: {safe_text(plan.verifier, 60)}", columns, rows))
+    for line in _plan_lines(plan):
+        screen.print(line, soft_wrap=True)
+
+
+def _plan_lines(plan: VerifyPlan) -> Iterator[str]:
+    known = plan.pairs - plan.left
+    yield f"pairs with conversations: {plan.pairs}" + (
+        f"; every answer about {known} of them is known already" if known else ""
+    )
+    if plan.others:
+        yield f"pairs without conversations, which stay as they are: {plan.others}"
+    if plan.left:
+        yield (
+            "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
+            f"{plan.readings} times in all"
+        )
+        yield plan.spending.limit_line
+
+
+def print_verified(done: Verified, *, as_json: bool) -> None:
+    """Print what became of the pairs, as text or as JSON."""
+    if as_json:
+        print_json(_document(done))
+        return
+    screen = console()
+    rows = [
+        (tally.layer, *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)))
+        for tally in tallies(done.pairs)
+    ]
+    screen.print(table("cascade", _LAYER_WORDS, rows))
+    why = [
+        (one["layer"], one["status"], safe(one["reason"], _LONGEST_REASON), one["example"] or "", alike(one["pairs"]))
+        for one in _reasons(done)
+    ]
+    if why:
+        screen.print(table("why", ("layer", "", "reason", "pair", ""), why, texts=5))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
+    if done.costs:
+        screen.print(cost_table(done.costs, title="what verification took, earlier commands included"))
+    for line in _lines(done):
+        screen.print(Text(line), soft_wrap=True)
+
+
+def _lines(done: Verified) -> Iterator[str]:
+    states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
+    accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
+    yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
+    earlier = _earlier(done)
+    if earlier:
+        by = f"by {safe_text(str(done.settings.verifier), 60)}"
+        yield f"{earlier} of them are not verified {by} yet, and counted as they were before"
+    yield _calls(done)
+    if any(tally.unread for tally in tallies(done.pairs)):
+        yield "answers that could not be read are kept and not asked for again; another --verifier begins anew"
+    if not done.outcome.unfinished:
+        next_ = "judge" if states["accepted"] else "stats"
+        options = " --judges MODEL,..." if states["accepted"] else ""
+        yield f"next: judgeharness benchmark {next_} {safe_text(str(done.folder))}{options}"
+
+
+def _earlier(done: Verified) -> int:
+    """Return how many pairs with conversations stand as an earlier verification left them, if there was one."""
+    asked = [pair.verification for pair in done.pairs if pair.conversations is not None]
+    wished = (done.settings.verifier, done.settings.min_grounded)
+    return sum((found.verifier, found.min_grounded) != wished for found in asked)
+
+
+def _calls(done: Verified) -> str:
+    least, before = done.settings.min_grounded, done.before.min_grounded
+    changed = f"; min_grounded {least:g} instead of {before:g}" if least != before else f"; min_grounded {least:g}"
+    if not done.outcome.calls and not done.outcome.unfinished:
+        return f"0 calls: every answer was known{changed}"
+    return f"calls of this command: {done.outcome.calls}, retries included{changed}"
+
+
+def _reasons(done: Verified) -> Iterator[dict[str, Any]]:
+    """Yield why pairs were rejected, then what could not be read, as documents keep it."""
+    for one in reasons(done.pairs):
+        yield {"layer": one.layer, "status": "failed"} | one.to_dict()
+    for tally in tallies(done.pairs):
+        for why, count in tally.because:
+            yield {"layer": tally.layer, "status": "unread", "reason": why, "pairs": count, "example": None}
+
+
+def _document(done: Verified) -> dict[str, Any]:
+    states = Counter(pair.state for pair in done.pairs)
+    return {
+        "schema": "judgeharness.benchmark_verify/1",
+        "folder": done.folder.name,
+        "state": done.outcome.state,
+        "verifier": done.settings.verifier,
+        "min_grounded": done.settings.min_grounded,
+        "pairs": len(done.pairs),
+        "with_conversations": sum(pair.conversations is not None for pair in done.pairs),
+        "unfinished": len(done.outcome.unfinished),
+        "not_verified_yet": _earlier(done),
+        "calls": done.outcome.calls,
+        "counts": {state: states[state] for state in ("accepted", "rejected", "unverified")},
+        "layers": [
+            {name: value for name, value in asdict(tally).items() if name != "because"} for tally in tallies(done.pairs)
+        ],
+        "reasons": list(_reasons(done)),
+        "cost": cost_document(done.costs),
+    }
+
+
+@terminable()
+def verify_benchmark(request: VerifyRequest) -> int:
+    """Verify the pairs of a folder that have conversations, and return the exit code."""
+    folder = BenchmarkFolder(request.folder)
+    folder.check()
+    models = read_model_file(request.models)
+    verifier = _verifier_before(folder) if request.verifier is None else models.model(request.verifier)
+    budget = request.spending.budget(models)
+    budget.check_price(verifier.name)
+    with folder.held():
+        folder.check_documents()
+        before = folder.settings()
+        settings = before.model_copy(
+            update={"verifier": verifier.name, "min_grounded": _least(request.min_grounded, before)}
+        )
+        pairs = folder.pairs()
+        if not any(pair.conversations for pair in pairs):
+            raise UsageError(
+                f"{folder.path} holds no pair with conversations yet: write them with judgeharness benchmark generate."
+            )
+        with folder.journal() as journal:
+            job = Job(
+                journal=journal,
+                models=[verifier],
+                file=models,
+                budget=budget,
+                concurrency=request.max_concurrency,
+                policy=request.spending.policy,
+            )
+            return _Verification(
+                request=request,
+                folder=folder,
+                job=job,
+                verifier=verifier,
+                before=before,
+                settings=settings,
+                pairs=pairs,
+            ).run()
+
+
+def _verifier_before(folder: BenchmarkFolder) -> ChatModel:
+    """Return the verifier of the settings, as far as its answers go: without one named, nothing new is asked."""
+    name = folder.settings().verifier
+    if name is None:
+        raise UsageError(f"{folder.path} has not been verified yet: name who checks, as --verifier MODEL.")
+    with folder.journal() as journal:
+        found = known_model(journal, name, steps=STEPS)
+    if found is None:
+        raise UsageError(
+            f"the answers that {name} gave about {folder.path} are not kept, or it had several options: name it as "
+            "--verifier MODEL."
+        )
+    return found
+
+
+def _least(given: float | None, before: Settings) -> float:
+    if given is not None and not (math.isfinite(given) and 0 <= given <= 1):
+        raise UsageError(f"--min-grounded is a share between 0 and 1, not {given:g}.")
+    return before.min_grounded if given is None else given
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Verification:
+    """A verification about to be made; `settings` are those it leaves behind, `before` those it found."""
+
+    request: VerifyRequest
+    folder: BenchmarkFolder
+    job: Job
+    verifier: ChatModel
+    before: Settings
+    settings: Settings
+    pairs: Sequence[Pair]
+
+    def run(self) -> int:
+        """Say what it takes, ask, write everything down, and return the exit code."""
+        asked = [pair for pair in self.pairs if pair.conversations is not None]
+        known = self.job.ask(asked, self._verified, title="known pairs", known=True)
+        if known.stopped is not None:
+            return self._write(known)
+        left = [unfinished.item for unfinished in known.unfinished]
+        if left and isinstance(self.verifier, KnownModel):
+            raise UsageError(
+                f"{len(left)} of {len(asked)} pairs need answers that {self.verifier.name} has not given: name it as "
+                "--verifier MODEL."
+            )
+        plan = VerifyPlan(
+            verifier=self.verifier.name,
+            pairs=len(asked),
+            others=len(self.pairs) - len(asked),
+            left=len(left),
+            readings=Asker.readings,
+            spending=self.request.spending,
+        )
+        print_plan(plan, stderr=self.request.as_json)
+        if not left:
+            return self._write(known)
+        confirm(plan.at_most, yes=self.request.yes, at_most=True)
+        return self._write(known.then(self.job.ask(left, self._verified, title="pairs")))
+
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.document_id: document for document in self.folder.documents()}
+
+    @cached_property
+    def _taxonomy(self) -> Taxonomy:
+        return self.folder.taxonomy()
+
+    async def _verified(self, pair: Pair, asker: Asker) -> Pair:
+        return await verified(
+            pair,
+            Material.of(pair.conditions, self._documents, self._taxonomy),
+            verifier=self.verifier,
+            min_grounded=self.settings.min_grounded,
+            asker=asker,
+        )
+
+    def _write(self, outcome: Outcome[Pair, Pair]) -> int:
+        """Write down what was verified; the settings name a verifier once every pair was verified by it."""
+        with undisturbed():
+            pairs = list(({pair.pair_id: pair for pair in (*self.pairs, *outcome.made)}).values())
+            if not outcome.unfinished:
+                pairs = [_under(self.settings, pair) for pair in pairs]
+            self.folder.write_pairs(pairs)
+            if not outcome.unfinished:
+                self.folder.write_settings(self.settings)
+            done = Verified(
+                folder=self.folder.path,
+                before=self.before,
+                settings=self.settings,
+                pairs=pairs,
+                outcome=outcome,
+                costs=self.job.costs(STEPS),
+            )
+            print_verified(done, as_json=self.request.as_json)
+            return self.job.end(outcome, "pairs")
+
+
+def _under(settings: Settings, pair: Pair) -> Pair:
+    """Return a pair that ended before its conversations with the share that holds now, as if it was made with it."""
+    if pair.conversations is not None:
+        return pair
+    found = pair.verification.model_copy(update={"min_grounded": settings.min_grounded})
+    return pair.model_copy(update={"verification": found})

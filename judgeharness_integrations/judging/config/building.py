@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.analysis.probability.passport import Passport
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
 from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, RewriterConfig, load_config
@@ -245,10 +246,13 @@ def build_calibration(config: Config) -> dict[str, Any]:
 
 
 def build_certificate(config: Config) -> dict[str, Any]:
-    """Return the `JudgeHarness` argument a configuration's certificate stands for."""
-    if config.certificate is None:
-        return {}
-    return {"certificate": Certificate.load(config.resolve(config.certificate))}
+    """Return the `JudgeHarness` arguments a configuration's certificate and passport stand for."""
+    held: dict[str, Any] = {}
+    if config.certificate is not None:
+        held["certificate"] = Certificate.load(config.resolve(config.certificate))
+    if config.passport is not None:
+        held["passport"] = Passport.load(config.resolve(config.passport))
+    return held
 
 
 class SendableJudge:

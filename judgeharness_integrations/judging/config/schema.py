@@ -215,6 +215,7 @@ class Config(_Section):
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
     certificate: str | None = Field(default=None, min_length=1)
+    passport: str | None = Field(default=None, min_length=1)
     gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
     log: str | None = None

@@ -218,12 +218,12 @@ class Designer:
 
     def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
         """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
-        from judgeharness_integrations.judging.candidates import asked_candidate, counted  # noqa: PLC0415 - few have labels
+        from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates  # noqa: PLC0415 - few have labels
 
         candidate = asked_candidate(judge, harness.design_for(judge), model)
         labels = self._labels.get(candidate)
         if labels is None and harness.calibration_set is not None:
-            labels = self._labels[candidate] = counted(self._file, harness.calibration_set, [candidate])
+            labels = self._labels[candidate] = count_candidates(self._file, harness.calibration_set, [candidate])
         return harness if labels is None else harness.with_labels(labels)
 
     def borrowed(self, harness: JudgeHarness) -> JudgeHarness:

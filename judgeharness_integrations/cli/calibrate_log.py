@@ -1,0 +1,372 @@
+"""What `judgeharness calibrate --log` does, and whether a log is of the configuration it is said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain, product
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias
+
+import typer
+
+from judgeharness_integrations._documents import refuse_same
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
+from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
+from judgeharness_integrations.analysis.calibration import (
+    CalibrationReport,
+    CriterionCalibration,
+    Judged,
+    LabelledItem,
+    measure_calibration,
+)
+from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
+from judgeharness_integrations.analysis.calibration.controls import longer_of
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
+from judgeharness_integrations.analysis.calibration.population import Population, column_text, population_of
+from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
+from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
+from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
+from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
+from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.usage import names_of, same_model
+from judgeharness_integrations.cli._asking import judge_model
+from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._output import check_file
+from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
+from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.calibration import EXPLORATORY, Request, deliver, place_of
+from judgeharness_integrations.cli.exits import OK
+from judgeharness_integrations.judging.calibrating import declared_scale
+from judgeharness_integrations.judging.candidates import asked_candidate, study_of
+from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.config import build_cases, build_harness_options, build_judge, load_config
+from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.joining import joined, read_gold
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.encoding import check_columns
+from judgeharness_integrations.verdictlog.plain import safe_text
+
+_UNSEEDED: Final = 0  # the seed of a harness that was given none
+
+
+class ConfiguredLog:
+    """The judge and the design of a configuration, whose rows are measured; nobody is asked."""
+
+    def __init__(self, path: Path, rows: Sequence[VerdictRow]) -> None:
+        """Build what the configuration names, as it was asked."""
+        config = load_config(path)
+        place = place_of(config, rows[0].judge)
+        judge = build_judge(config, place)
+        learn: Any = getattr(judge, "learn", None)
+        if learn is not None:
+            for row in rows:
+                learn(row.attributes)  # how it answers, as it did then
+        harness = JudgeHarness(**build_harness_options(config))
+        self._design, self._seed = harness.design_for(judge), harness.seed
+        self._path, self._rows, self._config, self._judge = path, rows, config, judge
+        self.rule: Rule = self._design.rule
+        self.min_valid = self._design.min_valid
+        self._declared = declared = judge_model(judge, config.judges[place])
+        self._model = declared or (None if judge.identity is None else judge.identity.model)
+        self.parts: Mapping[str, Any] | None = fingerprint_parts(judge, self._design, declared)
+        self.candidate = asked_candidate(judge, self._design, declared)
+
+    def check(self, log: Path, decided: Mapping[str, Sequence[CaseDecision]]) -> tuple[str, ...]:
+        """Refuse a configuration that is not the one the rows were asked with, and say where that cannot be told.
+
+        Args:
+            log: where they stand.
+            decided: criterion -> what was decided about their cases.
+
+        """
+        curtailed = any(case.curtailed for cases in decided.values() for case in cases)
+        changes = design_changes(design_of_rows(self._rows, self.rule.name), self._design.parts())
+        if self._design.curtail != curtailed:
+            changes += (f"early stopping {curtailed} before, {self._design.curtail} now",)
+        known = {one["fingerprint"] for one in documents_of_run(log, self._rows)} - {None}
+        changes = changes or tuple(self._other_judge(known))
+        if changes:
+            raise UsageError(f"the log was not run with {self._path}: {'; '.join(changes)}.")
+        if known or self.parts is None or (alike := self._asked_alike()):
+            return ()
+        if alike is False:
+            raise UsageError(
+                f"the log was not run with {self._path}, which asks none of its cases as they were asked (the prompt, "
+                "the model's name, the seed, texts or columns differ): give the configuration as it was then, or "
+                "--rule instead of it."
+            )
+        unknown = "a log apart from its run's folder does not say which prompt was asked"
+        return (f"{unknown}: that the log was run with {self._path} is taken on your word",)
+
+    def _asked_alike(self) -> bool | None:
+        """Whether a case of the configuration is asked as it was; None if it holds none of the log's, or nobody knows.
+
+        The hash of a probe covers judge, model, prompt and criteria, so that one equal hash confirms them all. Columns
+        that were added to a file of cases since then do not count, nor do a seed that was and another spelling of the
+        model, which make no other judge.
+        """
+        identity = self._judge.identity
+        if identity is None or identity.source is not None or self._config.cases is None:
+            return None
+        asked = {row.case_id: row for row in self._rows if row.perturbation == "none" and row.probe_hash is not None}
+        digests = {judge_digest(self._judge, name) for name in (self._declared, *self._spellings())}
+        compared = False
+        for case in build_cases(self._config):
+            row = asked.get(case_id_of(case))
+            if row is None:
+                continue
+            then = {name: value for name, value in case.attributes.items() if name in row.attributes}
+            content = content_digest(replace(case, attributes=then)) or b""
+            place: dict[str, Any] = {"perturbation": "none", "repetition": row.repetition}
+            ways = product(digests, (self._seed, _UNSEEDED))
+            if row.probe_hash in {probe_hash(digest, content, seed=seed, **place) for digest, seed in ways}:
+                return True
+            compared = True
+        return False if compared else None
+
+    def _spellings(self) -> set[str]:
+        """Return how the model may have been written that was asked."""
+        models = {row.model for row in self._rows} | {self._model}
+        return {name for model in models if model for name in names_of(model)}
+
+    def _other_judge(self, known: Collection[str]) -> Iterator[str]:
+        """Yield why another judge was asked: by the fingerprints of the run's results, else by the model rows name."""
+        if known and self.parts is not None:
+            now = Fingerprint(self.parts).digest
+            if now not in known:
+                yield f"the judge's fingerprint was {' or '.join(sorted(known))}, now it is {now}"
+            return
+        models = {row.model for row in self._rows} - {None}
+        if others := sorted(name for name in models if name and self._model and not same_model(self._model, name)):
+            yield f"model {safe_text(', '.join(others))} before, {safe_text(str(self._model))} now"
+
+
+Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
+
+
+def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path | None = None) -> int:
+    """Measure a rule's decisions about an existing log against its gold column, and return the exit code.
+
+    The rule is that of the configuration the log was run with, where that is given: whose judge is calibrated then.
+    """
+    if rule is None and config is None:
+        raise UsageError("--log needs --rule, or CONFIG: which rule's decisions are to be measured?")
+    if rule is not None and config is not None:
+        raise UsageError("give --rule or CONFIG, not both: the rule is the configuration's.")
+    check_drawable(request.plot)
+    if request.out is not None:
+        check_file(request.out)
+        refuse_same("--out", request.out, log, request.labels, config)
+    study = study_of(request, config, request.out, log=log)
+    with without_replay_advice():
+        judge, answered, others = rows_of_one(log, request.judge, request.run)
+        labelled, rows, notes = labelled_rows(answered, log, request)
+        check_columns(request.by, {name for row in rows for name in row.attributes})
+        configured = None if config is None else ConfiguredLog(config, rows)
+        folding = Folding.of(rule, configured)
+        decided = folding.decisions(rows)
+        if configured is not None:
+            notes += configured.check(log, decided)
+        everything = items_of(decided)
+        belonging = Clusters.of_rows(rows)
+        clusters = belonging.by_case()
+        rows = _of_part(rows, study.labels(labelled, clusters))
+        decided = folding.decisions(rows)
+        criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
+    candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
+    shared = belonging.shared_names()
+    golds, _ = labelled.golds()
+    look = candidate if configured is None else configured.candidate
+    count = study.count(golds, look, judges=judges_on(golds, others))
+    if count > 1:
+        criteria = _criteria(decided, request, folding, candidates=count)
+    report = CalibrationReport(
+        name=labelled.name,
+        judge=judge,
+        source=labelled.source,
+        consensus=labelled.consensus,
+        excluded_ties=labelled.golds()[1],
+        criteria={
+            name: withhold(one, selection_of_items(everything, name, clusters)) for name, one in criteria.items()
+        },
+        measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
+        parts=folding.parts,
+        items=tuple(replace(item, cluster=shared.get(item.case_id)) for item in _labelled(items_of(decided))),
+        design=design_of_rows(rows, folding.rule.name),
+        candidates=count,
+        population=_population(decided, request.by),
+    )
+    if request.as_json:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)
+    fixed = exploratory(log, judge, rows, folding) if configured is None else ()
+    deliver(study.told(report), request, f"rule: {folding.rule.name}", *fixed, *map(safe_text, notes))
+    return OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folding:
+    """How rows are decided, by a rule or a configuration that says so: `parts` are those of its fingerprint."""
+
+    rule: Rule
+    min_valid: int | None = None
+    parts: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, rule: str | None, configured: ConfiguredLog | None) -> Self:
+        """Return that of a configuration, else that of a rule by name."""
+        if configured is None:
+            return cls(rule=rule_of(rule or ""))
+        return cls(rule=configured.rule, min_valid=configured.min_valid, parts=configured.parts)
+
+    def decisions(self, rows: Sequence[VerdictRow]) -> dict[str, list[CaseDecision]]:
+        """Return criterion -> decisions about the cases of one judge."""
+        groups = by_criterion(rows).items()
+        return {name: list(case_decisions(group, self.rule, min_valid=self.min_valid)) for name, group in groups}
+
+
+def exploratory(log: Path, judge: str, rows: Sequence[VerdictRow], folding: Folding) -> tuple[str, ...]:
+    """Return that a rule was chosen after the samples, unless it is the one the log's run was asked with."""
+    fixed = rule_fixed_of_run(log, {judge: rows}, folding.rule, min_valid=folding.min_valid)
+    return () if fixed == "before" else (EXPLORATORY,)
+
+
+def _of_part(rows: Sequence[VerdictRow], part: CalibrationSet) -> list[VerdictRow]:
+    """Return the rows with the labels of one part of a label set alone."""
+    kept = {case_id_of(case) for case in part.cases}
+    mine = [row if row.case_id in kept else replace(row, gold=None) for row in rows]
+    if all(row.gold is None for row in mine):
+        raise UsageError("no case of the log is in this part of the labels: give another --holdout, or label more.")
+    return mine
+
+
+def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
+    return tuple(item for item in items if item.gold is not None)
+
+
+def _with_copies(rows: Sequence[VerdictRow], column: str) -> tuple[Sequence[VerdictRow], list[str]]:
+    return rows, copied_cases(rows, column)
+
+
+def labelled_rows(
+    rows: Sequence[VerdictRow],
+    log: Path,
+    request: Request,
+    *,
+    cluster: str = CLUSTER,
+    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = _with_copies,
+) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
+    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
+
+    `copies` does with cases that ask the same, by a column of clusters, what is to be done with them.
+    """
+    check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
+    said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run))
+    if request.labels is None:
+        if all(row.gold is None for row in rows):
+            raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
+        # through the label set, so that its source is checked the same way
+        name = request.name or log.name.split(".")[0]
+        labels = CalibrationSet.from_rows(rows, name=name, source=request.declared_source)
+    else:
+        labels = read_gold(request.labels, name=request.name, source=request.declared_source)
+        found = joined(rows, labels)
+        rows, said = found.rows, (*found.notes(str(request.labels)), *said)
+    rows, copied = copies(rows, cluster)
+    return labels, rows, (*said, *copied)
+
+
+def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:
+    """Yield that a run was cut off, whose cases stand for the others in random order alone."""
+    planned = noted_of_run(log, run)[0].get(rows[0].judge, 0)
+    if (never := planned - len({row.case_id for row in rows})) > 0:
+        yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
+
+
+def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow], list[set[str]]]:
+    """Return the judge, its rows, and the cases of each other judge; of one run where one is named.
+
+    A log of several judges needs a name.
+    """
+    groups = rows_of_judges(rows_of_log(log, run=run))
+    chosen = rows_of_judges(chain.from_iterable(groups.values()), None if judge is None else [judge])
+    if len(chosen) > 1:
+        raise UsageError(f"{log} holds {len(chosen)} judges: choose one with --judge.")
+    [(name, rows)] = chosen.items()
+    return name, rows, [{row.case_id for row in theirs} for other, theirs in groups.items() if other != name]
+
+
+def judges_on(golds: Collection[str], others: Iterable[AbstractSet[str]]) -> int:
+    """Return how many judges of a log decided about labelled cases: one, and each other that shares any with it."""
+    labelled = set(golds)
+    return 1 + sum(not labelled.isdisjoint(theirs) for theirs in others)
+
+
+def items_of(decided: Decided) -> list[LabelledItem]:
+    """Return each decision with its gold label, where there is one."""
+    return [
+        LabelledItem(
+            case_id=case.case_id,
+            criterion=criterion,
+            gold=case.gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+        )
+        for criterion, cases in decided.items()
+        for case in cases
+    ]
+
+
+def _population(decided: Decided, column: str | None) -> Population:
+    labelled = {name: [case for case in cases if case.gold is not None] for name, cases in decided.items()}
+    return population_of(facts_of_decisions(labelled, column=column), column=column)
+
+
+def _criteria(
+    decided: Decided, request: Request, folding: Folding, *, candidates: int = 1
+) -> dict[str, CriterionCalibration]:
+    found: dict[str, CriterionCalibration] = {}
+    for name, cases in decided.items():
+        labelled = [case for case in cases if case.gold is not None]
+        if not labelled:
+            continue
+        items = _judged(labelled, numeric=bool(is_numeric([row for case in cases for row in case.rows])))
+        found[name] = measure_calibration(
+            items,
+            criterion=name,
+            positive=request.positive,
+            scale=declared_scale(folding.parts, name),
+            candidates=candidates,
+        )
+        if request.by is not None:
+            strata = [column_text(case.rows, request.by) for case in labelled]
+            found[name] = stratified(found[name], items, strata, request.by, candidates=candidates)
+    return found
+
+
+def _judged(labelled: Sequence[CaseDecision], *, numeric: bool) -> list[Judged]:
+    clusters = Clusters.of_cases(labelled)
+    return [
+        Judged(
+            gold=gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+            confidence=case_consistency(case, numeric=numeric),
+            cluster=clusters.of(case.case_id),
+            longer=longer_of({}, case.rows[0].attributes),
+            scored=numeric,
+        )
+        for case in labelled
+        if (gold := case.gold) is not None
+    ]
