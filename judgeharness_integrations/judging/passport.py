@@ -211,9 +211,7 @@ async def _results(harness: JudgeHarness, judge: Judge, cases: Sequence[Case]) -
     async with aclosing(harness.aevaluate_many(judge, cases)) as found:
         results = [result async for result in found]
     if any(result.state == "budget_exhausted" for result in results):
-        raise BudgetError(
-            "the calls allowed ended before all was asked: allow more, and the same again goes on."
-        )
+        raise BudgetError("the calls allowed ended before all was asked: allow more, and the same again goes on.")
     if (ended := next((result.ended for result in results if result.state == "judge_down"), None)) is not None:
         raise JudgeDownError(f"{ended}.")
     if all(map(all_failed, results)):
