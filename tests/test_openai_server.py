@@ -156,6 +156,7 @@ def test_the_models_are_listed(openai_server: Serve) -> None:
         assert "gpt-4o-test" in [model.id for model in client.models.list()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reply", "content", "refusal", "finish_reason"),
     [
@@ -178,6 +179,7 @@ def test_unusual_ends_are_told_on_the_message(
 # failures
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("code", "expected", "retryable"),
     [
@@ -458,6 +460,7 @@ def test_a_second_loop_loses_the_answers_but_not_the_requests(
     assert {type(answer).__name__ for answer in asyncio.run(gather(chat_model(server), calls))} == {"AIMessage"}
 
 
+@pytest.mark.slow
 def test_one_loop_kept_alive_reuses_connections(openai_server: Serve) -> None:
     model = chat_model(openai_server([Reply.text("x")]))
     with asyncio.Runner() as runner:

@@ -53,6 +53,7 @@ def structured(server: ProviderServer, provider: str, method: str, **options: An
 # ends of an answer
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("provider", "ended"), [(provider, ended) for provider in ENDS for ended in ENDS[provider]])
 def test_the_message_says_how_the_answer_ended(openai_server: Serve, provider: str, ended: Ending) -> None:
     server = openai_server([Reply.of(answer_that(ended))])
@@ -151,6 +152,7 @@ def test_the_message_has_the_models_name_and_the_id_but_geminis(openai_server: S
     assert message.response_metadata.get("id") == (None if provider == "gemini" else "id-7")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("provider", "tier"), USAGE)
 def test_the_usage_itemises_what_was_cached(openai_server: Serve, provider: str, tier: str | None) -> None:
     message = asked(openai_server([Reply.of(answer_that("ok", tier=tier))]), provider)
@@ -219,6 +221,7 @@ def test_the_bill_is_exact(openai_server: Serve) -> None:
 # tools and schemas
 
 
+@pytest.mark.sampled(2)
 @each_provider
 @pytest.mark.parametrize("method", ["function_calling", "json_schema"])
 def test_arguments_go_to_the_forced_tool_or_else_to_the_text(openai_server: Serve, provider: str, method: str) -> None:
@@ -320,6 +323,7 @@ def test_a_request_is_kept_with_its_texts(openai_server: Serve, provider: str) -
     assert server.bill() == Tokens(input=5, output=1)
 
 
+@pytest.mark.sampled(5)
 @each_provider
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
 def test_an_error_says_whether_it_heals_and_costs_nothing(openai_server: Serve, provider: str, status: int) -> None:

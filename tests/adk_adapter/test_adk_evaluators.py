@@ -185,6 +185,7 @@ def _words(samples: int) -> st.SearchStrategy[list[str]]:
     return words.filter(lambda drawn: 2 * drawn.count("yes") != samples)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())

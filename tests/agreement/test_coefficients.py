@@ -139,6 +139,7 @@ def test_fleiss_is_what_statsmodels_says(grid: Any) -> None:
     assert found.value == pytest.approx(fleiss_kappa(counts), abs=1e-12)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("weights", ["linear", "none", "quadratic"])
 @pytest.mark.parametrize("name", ["fleiss", "gwet"])
 @given(grid=grids((2, 5)))
@@ -149,6 +150,7 @@ def test_missing_answers_count_as_gwet_wrote_it(name: str, weights: str, grid: A
     assert found.value == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("metric", ["interval", "nominal", "ordinal", "ratio"])
 @given(grid=grids((2, 5)))
 @settings(max_examples=60)

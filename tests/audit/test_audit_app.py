@@ -42,6 +42,7 @@ def source(tmp_path: Path) -> PairSource:
     return PairSource(audit_scenes.benchmark(tmp_path, 8), annotator="anna")
 
 
+@pytest.mark.slow
 def test_a_label_is_in_the_file_and_the_next_open_pair_comes(source: PairSource, tmp_path: Path) -> None:
     client = audit_scenes.client(source)
     answer = post(client, "pair-00001", query="&view=facts", value="noise", note="two flaws\r\n<b>")
@@ -79,6 +80,7 @@ def test_two_pages_of_one_annotator_see_each_other(tmp_path: Path) -> None:
     assert "<b>2</b> of 3" in one.get("/").text
 
 
+@pytest.mark.slow
 def test_after_the_last_open_pair_comes_the_list(source: PairSource) -> None:
     client = audit_scenes.client(source)
     for number in range(1, 7):

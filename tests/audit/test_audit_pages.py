@@ -57,6 +57,7 @@ def words_of(html: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", re.sub(r"</?(bdi|b)>", "", main[0])).split())
 
 
+@pytest.mark.slow
 def test_the_overview_says_what_is_claimed_and_what_was_found_so_far(source: PairSource) -> None:
     words = words_of(page_of(source, "pair-00002", "overview"))
     assert "Conversation A is to fail by evasion in round 3 of 4, and nowhere else." in words

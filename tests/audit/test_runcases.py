@@ -60,6 +60,7 @@ def run(place: Path, *judges: str, out: str = "out", **changes: Any) -> Path:
     return place / out
 
 
+@pytest.mark.slow
 def test_a_run_tells_its_cases_and_what_they_are_asked(place: Path) -> None:
     out = run(place, "good", "torn")
     found = read_run_cases(out)

@@ -123,6 +123,7 @@ def test_coverage_proposals_and_what_to_do_next(folder: Path, discover: Discover
     assert sorted(calls(folder)) == ["discovery_cover"] * 7 + ["discovery_propose"]
 
 
+@pytest.mark.slow
 def test_the_same_command_asks_nothing_twice_and_keeps_what_a_person_wrote(folder: Path, discover: Discover) -> None:
     path = talks(folder, "units 1", "units 2")
     first = discover(path, *ASKED, "--json").json

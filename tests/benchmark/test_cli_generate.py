@@ -134,6 +134,7 @@ def test_without_a_verifier_the_next_step_is_to_verify(place: Place) -> None:
     assert "benchmark verify" in place.out
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_bytes_at_any_concurrency(place: Place) -> None:
     place.writer.delays = place.checker.delays = True
     for concurrency in (1, 16):
@@ -203,6 +204,7 @@ def test_where_nothing_was_accepted_the_way_to_see_it_is_told(place: Place) -> N
     assert f"no pair was accepted; next: judgeharness benchmark stats {place.folder / 'unread'}" in place.out
 
 
+@pytest.mark.slow
 def test_longer_conversations_than_asked_for_are_in_the_plan(place: Place) -> None:
     assert place.run("--rounds", "1-2", n=12) == 0
     said = "at least 2 rounds, whatever --rounds says, have pairs of "
@@ -244,6 +246,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_command(place: Place) -> N
     assert [path.exists() for path in (left, fresh, old)] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_a_spent_budget_is_unfinished_work_that_the_same_command_goes_on_with(place: Place) -> None:
     assert place.run("--out", place.folder / "uncut") == 0
     uncut, _ = place.files("uncut"), place.asked
@@ -286,6 +289,7 @@ def test_a_model_that_is_down_is_told_and_costs_nothing_of_what_was_answered(pla
     assert place.asked == 6 * 9 - (before - 6)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_was_answered(place: Place) -> None:
     assert place.run("--out", place.folder / "uncut") == 0
     uncut, whole = place.files("uncut"), place.asked
@@ -310,6 +314,7 @@ def test_an_interrupt_keeps_what_was_answered(place: Place) -> None:
     assert place.files() == uncut
 
 
+@pytest.mark.slow
 def test_a_termination_keeps_pairs_that_were_there(place: Place) -> None:
     assert place.run(n=2) == 0
     before = place.files()["pairs.jsonl"]
@@ -428,6 +433,7 @@ def test_conversations_stay_where_the_verifier_came_later_and_rejects_the_plans(
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_another_share_of_grounded_claims_needs_no_call(place: Place) -> None:
     def half(prompt: Prompt) -> Any:
         if prompt.step != "grounding":

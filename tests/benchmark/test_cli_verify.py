@@ -86,6 +86,7 @@ def test_pairs_with_conversations_are_verified_and_the_others_stay(
     assert f"next: judgeharness benchmark judge {folder.path}"[:60] in out
 
 
+@pytest.mark.slow
 def test_the_same_again_and_another_share_ask_nothing(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     verify(Verifier())
     before = (folder.path / "pairs.jsonl").read_bytes()

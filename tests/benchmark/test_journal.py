@@ -158,6 +158,7 @@ def test_any_thread_may_add(journal: Journal) -> None:
     assert all(journal.find(asked(f"item-{place}")) == Completion(text=str(place)) for place in range(20))
 
 
+@pytest.mark.slow
 def test_what_was_added_is_there_after_a_kill(tmp_path: Path) -> None:
     script = """
 import os, signal, sys

@@ -140,6 +140,7 @@ def test_resampling_the_labels_alone_covers_about_half() -> None:
     assert right / replicates >= 0.92
 
 
+@pytest.mark.slow
 def test_clusters_are_covered_where_the_plain_error_is_not() -> None:
     """Twenty documents of five labelled items, intra-cluster correlation .25."""
     rng = np.random.default_rng(16)

@@ -276,6 +276,7 @@ def test_without_any_answer_there_is_no_report() -> None:
         check_judge(Counting(honest), pairs(1), probes=[], budget=Budget(max_calls=0))
 
 
+@pytest.mark.slow
 def test_with_a_log_nothing_is_asked_twice_and_more_cases_ask_the_rest(tmp_path: Path) -> None:
     judge = Counting(honest)
     with SqlLog(tmp_path / "log.sqlite") as log:

@@ -88,6 +88,7 @@ def test_a_price_that_is_missing_is_said_where_the_cost_stands(
     assert f"cost 0.0240 by the prices given ({AT_MOST})" in command("report", folder / "out").out
 
 
+@pytest.mark.slow
 def test_every_tier_is_billed_by_itself_and_a_dear_one_is_not_taken_for_standard(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -125,6 +126,7 @@ def test_runs_are_compared_with_their_costs(command: Command, folder: Path, conf
     assert bills["before"]["cost_remarks"] == [AT_MOST]
 
 
+@pytest.mark.slow
 def test_a_table_prices_a_run_and_its_date_stands_beside_the_money(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_table_prices_a_run_and_its_date_stands_beside_the_money(
     assert "nowhere.json cannot be read (No such file or directory)" in missing.err
 
 
+@pytest.mark.slow
 def test_the_plan_shows_money_before_the_first_call(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -172,6 +175,7 @@ def test_what_is_not_known_before_the_first_answers_is_said() -> None:
     assert list(money_notes([Asking(judge="j", model="m", plan=plan)], {}, [])) == []
 
 
+@pytest.mark.slow
 def test_the_plan_command_takes_money_from_the_pilot_and_else_from_the_texts(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

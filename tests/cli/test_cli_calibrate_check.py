@@ -156,6 +156,7 @@ def test_an_unchanged_judge_is_stable_and_a_changed_one_has_drifted(command: Com
     assert CalibrationReport.load(old).items  # it is not written to
 
 
+@pytest.mark.slow
 def test_the_same_decisions_again_add_no_evidence(command: Command, old: Path) -> None:
     assert "evidence" not in check(command, old).out
     ran = check(command, old)
@@ -232,6 +233,7 @@ def test_single_cases_without_a_verdict_give_exit_code_3(command: Command, old: 
     assert "2 samples: error" in ran.err
 
 
+@pytest.mark.slow
 def test_every_criterion_is_compared(command: Command, tmp_path: Path) -> None:
     path = labels(tmp_path, 40)
     rows = path.read_text().replace(",PASS\n", ',"{""tone"": ""PASS"", ""facts"": ""PASS""}"\n')

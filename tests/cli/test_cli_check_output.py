@@ -167,6 +167,7 @@ def fooled(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_it_says_what_was_shown_and_a_folder_is_a_log(
     command: Command, folder: Path, fooled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,6 +161,7 @@ def test_other_words_for_pass_and_fail_are_understood(command: Command, log: Pat
     assert ours == command("corrected-rate", log, *asked).json
 
 
+@pytest.mark.slow
 def test_a_column_says_what_belongs_together(command: Command, log: Path) -> None:
     asked = ("corrected-rate", log, "--rule", "majority", "--labels-are", "random")
     ran = command(*asked, "--cluster", "document")
@@ -171,6 +172,7 @@ def test_a_column_says_what_belongs_together(command: Command, log: Path) -> Non
     assert "unknown column 'documents': did you mean 'document'?" in ran.err
 
 
+@pytest.mark.slow
 def test_no_interval_for_independent_items_is_chosen_of_items_that_belong_together(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -224,6 +226,7 @@ def calibrated(command: Command, log: Path, *options: object) -> Path:
     return saved
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "other-mix")
@@ -242,6 +245,7 @@ def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command,
     assert "note: 60 gold labels in the log were not used" in ran.out
 
 
+@pytest.mark.slow
 def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Path) -> None:
     saved = calibrated(command, log, "--source", "model:o3")
     report = CalibrationReport.load(saved)
@@ -256,6 +260,7 @@ def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Pat
     assert "not used" not in ran.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [None, {"rule": "majority"}])
 def test_a_calibration_of_another_rule_is_refused(command: Command, log: Path, parts: dict[str, str] | None) -> None:
     """Its errors would be used for decisions that err otherwise: .28 came out where .66 is right."""
@@ -271,6 +276,7 @@ def test_a_calibration_of_another_rule_is_refused(command: Command, log: Path, p
     assert "the calibration does not say its rule, perturbations, repetitions: they may be others" in ran.out
 
 
+@pytest.mark.slow
 def test_another_number_of_repetitions_than_calibrated_is_said(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     once = write_log([row for row in rows_of() if not row.repetition], log.parent / "once.jsonl")
@@ -305,6 +311,7 @@ def test_counts_beyond_what_can_be_held_are_refused(command: Command) -> None:
     assert (ran.code, ran.err.count("\n"), "give counts of fewer items" in ran.err) == (2, 1, True)
 
 
+@pytest.mark.slow
 def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--json")
@@ -367,6 +374,7 @@ def test_scores_need_a_threshold(command: Command, log: Path) -> None:
     assert (ran.code, "judged PASS" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_numbers_may_be_labels(command: Command, log: Path) -> None:
     digits = [VerdictRow(case_id=f"c{n}", verdict=n % 2, gold=n % 2 if n < 10 else None) for n in range(30)]
     asked = ("corrected-rate", write_log(digits, log.parent / "digits.csv"), "--rule", "majority", "--positive", "1")
@@ -410,6 +418,7 @@ def test_a_misspelt_judge_is_one_sentence(command: Command, tmp_path: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -> None:
     rows = [*rows_of(gold=None), *rows_of(criterion="tone", gold=None)]
     path = write_log(rows, log.parent / "two.jsonl")

@@ -45,6 +45,7 @@ def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
     assert "cheapest" in ran.out
 
 
+@pytest.mark.slow
 def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> None:
     log = pilot(tmp_path, input_tokens=100, output_tokens=20)
     ran = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400)
@@ -65,6 +66,7 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert document["pilot"]["agreement"] < 1
 
 
+@pytest.mark.slow
 def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "shifted.csv"
     rows = [
@@ -156,6 +158,7 @@ def test_prompts_of_one_judge_are_chosen_by_a_pattern(command: Command) -> None:
     assert "unknown judge 'nobody*'" in command("plan", "--pilot", LLMBAR, "--judge", "nobody*").err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_apart_is_noted(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "confounded.csv"
     rows = [
@@ -206,6 +209,7 @@ def test_labels_advise(command: Command) -> None:
     assert command("plan", "--labels", "model").code == 2
 
 
+@pytest.mark.slow
 def test_labels_of_a_corrected_rate(command: Command) -> None:
     asked = ("plan", "--sensitivity", 0.9, "--rate", 0.6)
     found = command(*asked, "--specificity", 0.8, "--cases", 5000).out
@@ -303,6 +307,7 @@ def test_a_difference_between_uncorrelated_systems_names_no_other_number(command
     assert "(same cases, correlation 0 assumed)" in ran.out
 
 
+@pytest.mark.slow
 def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(command: Command, tmp_path: Path) -> None:
     rows = [VerdictRow(case_id=f"s{n}", verdict="FAIL" if n % 5 else "PASS") for n in range(60)]
     log = write_log(rows, tmp_path / "single.csv")

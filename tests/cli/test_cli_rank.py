@@ -64,6 +64,7 @@ def test_a_judged_system_that_never_varies_is_named(
     assert rank(log, "--json").json["unvaried"] == []
 
 
+@pytest.mark.slow
 def test_several_columns_divide_pairs_together(rank: Callable[..., Any], write: Callable[..., Path]) -> None:
     log = write(x="aaaaabbbbb", y="cdcdcdcdcd")
     together = rank(log, "--by", "x,y", "--json").json
@@ -123,6 +124,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any]) -> None:
     assert sum("GPT-4/Vanilla" in line for line in lines) >= 4
 
 
+@pytest.mark.slow
 def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: Any) -> None:
     many = {f"j{number}": f"{number:06b}0110"[-10:] for number in range(1, 52)}
     short, whole = rank(write(many)).out, rank(write(many), "--all").out
@@ -421,6 +423,7 @@ def test_the_example_gives_every_picture(
     assert {"audit", "class_bias", "confusion", "pareto_money", "self_preference", "slopes", "variants"} <= drawn
 
 
+@pytest.mark.slow
 def test_somebody_who_watches_sees_how_far_it_is(
     rank: Callable[..., Any], write: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,6 +486,7 @@ def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: An
     assert "EIP needs every judge on every pair" in ran.err
 
 
+@pytest.mark.slow
 def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> None:
     ran = command("rank", LLMBAR)
     (rests,) = re.findall(r"what it rests on\n(.*?)\n\n", ran.out, re.DOTALL)

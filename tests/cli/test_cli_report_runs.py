@@ -63,6 +63,7 @@ def people(source: str = "human") -> dict[str, Any]:
     return {"calibration": {"labels": "labels.csv", "name": "people_v1", "source": source}}
 
 
+@pytest.mark.slow
 def test_calls_and_cost_belong_together_with_and_without_labelled_cases(command: Command, ran: Any) -> None:
     out = ran(**people())
     shown = command("report", out).out
@@ -157,6 +158,7 @@ def test_a_report_shows_the_gates_of_its_run_and_says_whose_they_are(command: Co
     assert "gates of the run" not in command("report", out, "--fail-under", "coverage>=0.4").out
 
 
+@pytest.mark.slow
 def test_gates_of_a_run_are_those_of_the_judges_that_are_shown(ran: Any) -> None:
     out = ran("--fail-under", "coverage>=0.3", names=("first", "second"))
     report = read_report(out, judges=["second"])

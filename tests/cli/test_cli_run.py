@@ -223,6 +223,7 @@ def test_labels_of_a_configuration_say_where_they_come_from(command: Command, co
     assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
+@pytest.mark.slow
 def test_a_run_counts_its_judges_as_candidates_as_the_command_does(
     command: Command, configure: Command, folder: Path
 ) -> None:
@@ -361,6 +362,7 @@ class Terminal:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [0, 2])
 def test_a_terminal_is_asked_first(
     command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int

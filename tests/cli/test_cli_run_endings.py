@@ -135,6 +135,7 @@ def test_failed_samples_say_why(command: Command, configure: Command, folder: Pa
     ]
 
 
+@pytest.mark.slow
 def test_a_run_out_of_calls_says_so(
     command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def comparable(path: Path) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+@pytest.mark.slow
 def test_a_run_whose_budget_ended_goes_on_with_a_larger_one(
     command: Command, folder: Path, asked: Callable[[], int]
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_changed_source_of_a_judge_without_model_is_another_judge(command: Com
     assert "judges.good.source was" in ran.err
 
 
+@pytest.mark.slow
 def test_a_new_run_takes_over_what_fits_and_says_so(command: Command, folder: Path, asked: Callable[[], int]) -> None:
     (folder / "down").touch()
     path, out = settings(folder, execution={"max_attempts": 1}), folder / "out"

@@ -77,6 +77,7 @@ def calls(folder: Path, judge: str) -> int:
     return path.read_text().count("\n") if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_dead_judge_is_told_and_the_others_are_measured(
     command: Command, folder: Path, judged: Callable[..., Path]
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_dead_judge_is_told_and_the_others_are_measured(
     assert [one["state"] for one in command("runs", out, "--json").json["runs"]] == ["judge_down"]
 
 
+@pytest.mark.slow
 def test_with_the_key_mended_the_run_goes_on_and_nothing_is_asked_twice(
     command: Command, folder: Path, judged: Callable[..., Path]
 ) -> None:
@@ -146,6 +148,7 @@ def test_calibrating_a_dead_judge(command: Command, folder: Path, judged: Callab
     assert not (folder / "calibration.json").exists()
 
 
+@pytest.mark.slow
 def test_checking_a_dead_judge(command: Command, folder: Path, judged: Callable[..., Path]) -> None:
     path = judged("dead", "good")
     out = folder / "checked"
@@ -191,6 +194,7 @@ def of_key(request: Request) -> Reply:
     return Reply.json({"reasoning": "shown first", "verdict": "A"})
 
 
+@pytest.mark.slow
 def test_a_wrong_key_of_a_real_client(
     command: Command, folder: Path, judged: Callable[..., Path], openai_server: Serve
 ) -> None:

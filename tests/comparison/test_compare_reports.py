@@ -347,6 +347,7 @@ verdicts = st.sampled_from([P, F, None])
 case = st.lists(verdicts, min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.lists(st.tuples(case, case), min_size=2, max_size=12), st.randoms(use_true_random=False))
 def test_order_changes_nothing_swapping_negates_and_counts_are_conserved(

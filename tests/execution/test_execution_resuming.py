@@ -332,6 +332,7 @@ def test_cases_before_one_that_cannot_be_read_are_asked(log: SqlLog) -> None:
     assert len(list(log.rows(run="nightly"))) == 18
 
 
+@pytest.mark.slow
 def test_a_log_nobody_holds_is_let_go(tmp_path: Path) -> None:
     log = SqlLog(tmp_path / "gone.sqlite")
     judged(harness(log), Counting(), pairs(1))

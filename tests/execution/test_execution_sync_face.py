@@ -287,6 +287,7 @@ def test_the_process_ends(program: str) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_nothing_can_be_asked_once_the_loop_was_stopped() -> None:
     program = """
 from judgeharness_integrations.judging.execution import loop

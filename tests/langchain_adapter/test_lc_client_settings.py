@@ -154,6 +154,7 @@ def test_a_model_the_caller_closed_is_not_asked(provider: str) -> None:
         run_sync(ended(own))
 
 
+@pytest.mark.slow
 def test_a_hook_that_knows_its_client_keeps_nothing_open(openai_server: Serve) -> None:
     class Meter:
         """Counts the requests of a client."""

@@ -72,6 +72,7 @@ def connections(model: Any) -> int:
     return len(http(model)._transport._pool.connections)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("provider", MODELS)
 def test_the_callers_next_run_works_after_a_sync_evaluation(provider: str) -> None:
     with OpenAIServer(answering) as server:
@@ -81,6 +82,7 @@ def test_the_callers_next_run_works_after_a_sync_evaluation(provider: str) -> No
             assert not fails(model)
 
 
+@pytest.mark.slow
 def test_runs_and_evaluations_in_turn_fail_as_often_as_runs_alone(openai_server: Serve) -> None:
     bare, harnessed, other = [], [], []
     for failed in (bare, harnessed, other):
@@ -95,6 +97,7 @@ def test_runs_and_evaluations_in_turn_fail_as_often_as_runs_alone(openai_server:
     assert other == bare  # another model of one address shares its client
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("provider", ["openai", "responses", "anthropic"])
 def test_an_evaluation_works_after_the_callers_runs(provider: str) -> None:
     with OpenAIServer(answering) as server:
@@ -119,6 +122,7 @@ JUDGES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, judge: str, provider: str) -> None:
@@ -129,6 +133,7 @@ def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, judg
     assert connections(model) == 0
 
 
+@pytest.mark.slow
 def test_the_async_face_asks_the_callers_own_client(openai_server: Serve) -> None:
     model = chat_model(openai_server(answering))
 
@@ -144,6 +149,7 @@ def test_the_async_face_asks_the_callers_own_client(openai_server: Serve) -> Non
     asyncio.run(app())
 
 
+@pytest.mark.slow
 def test_connections_are_reused_and_no_judge_is_another(openai_server: Serve) -> None:
     model = chat_model(openai_server(answering))
     own = run_sync(asked(model))
@@ -276,6 +282,7 @@ def test_azure_is_asked_at_the_same_deployment_with_a_token_of_its_provider() ->
     assert not run_sync(same(model))
 
 
+@pytest.mark.slow
 def test_a_model_of_google_may_still_be_closed_by_the_caller(openai_server: Serve) -> None:
     model: Any = gemini_model(openai_server(answering))
     evaluated(model)
@@ -287,6 +294,7 @@ def test_a_model_of_google_may_still_be_closed_by_the_caller(openai_server: Serv
     asyncio.run(app())
 
 
+@pytest.mark.slow
 def test_connections_are_closed_with_the_client_they_stand_for(openai_server: Serve) -> None:
     async def later() -> None:
         while not closed.is_closed:

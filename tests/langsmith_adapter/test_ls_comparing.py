@@ -131,6 +131,7 @@ def test_a_comparison_needs_a_pair_from_prepare(langsmith_server: Serve) -> None
         evaluate_comparative(pair, evaluators=[harness_comparative(longer, prepare=single)], client=client)
 
 
+@pytest.mark.slow
 def test_private_comparisons_leave_scores_only(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -189,6 +190,7 @@ def test_an_answer_that_is_no_preference_is_refused(langsmith_server: Serve) -> 
     assert {len(one.result.criteria) for one in comparative.comparisons if one.result} == {2}  # nothing paid is lost
 
 
+@pytest.mark.slow
 def test_answer_a_is_of_one_experiment_whatever_was_compared_before(langsmith_server: Serve) -> None:
     client = langsmith_server().client()
     first, second = experiments(client)

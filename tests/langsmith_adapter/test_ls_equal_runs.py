@@ -216,6 +216,7 @@ def test_who_calls_evaluators_by_hand_keeps_the_feedback_apart() -> None:
     assert scores([graded().evaluate_run(run) for _ in range(2)]) == [True, True]
 
 
+@pytest.mark.slow
 def test_runs_and_evaluators_that_are_gone_are_forgotten() -> None:
     writers, run = Writers(), a_run()
     writers.enter(graded(), run, ["starred"])  # who is gone at once

@@ -248,6 +248,7 @@ def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith
         HarnessRunEvaluator(knows_paris, "standard")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_private_uploads_scores_and_none_of_the_judge_s_words(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
@@ -277,6 +278,7 @@ def test_private_uploads_scores_and_none_of_the_judge_s_words(
     assert {run["name"] for run in server.runs.values()} == {"Target"}
 
 
+@pytest.mark.slow
 def test_langchain_runs_stand_below_their_sample(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
 ) -> None:
@@ -308,6 +310,7 @@ def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> Non
     assert {one.output for one in evaluator.cases} == {"It is *Paris*.", "It is *Lima*."}
 
 
+@pytest.mark.slow
 def test_a_judge_traced_by_itself_nests_below_its_sample(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()

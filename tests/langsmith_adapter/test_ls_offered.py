@@ -122,6 +122,7 @@ class Watcher:
         pass
 
 
+@pytest.mark.slow
 def test_one_beside_observers_of_other_kinds_and_none_beside_ones_own(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:

@@ -29,6 +29,7 @@ FACES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("enabled", "observers"), [(True, [LangSmithTracing(private=True)]), ("local", None), ("local", [])]
 )

@@ -88,6 +88,7 @@ def uploads(server: LangSmithServer) -> list[str]:
 # the tree
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("multipart", [True, False])
 @pytest.mark.parametrize("judge", [looking, looking_later])
 def test_a_measurement_is_a_tree(langsmith_server: LangSmithServerFactory, multipart: bool, judge: Any) -> None:  # noqa: FBT001
@@ -195,6 +196,7 @@ def test_cases_side_by_side_keep_their_samples(langsmith_server: LangSmithServer
         assert {looked[each["id"]] for each in samples} == {run["inputs"]["output"], "b"}
 
 
+@pytest.mark.slow
 def test_callers_in_threads_share_an_observer(langsmith_server: LangSmithServerFactory) -> None:
     server = langsmith_server()
     one = harness("none", "position_swap")
@@ -530,6 +532,7 @@ def either(request: Request) -> Reply:
     return always_first(request) if "Assistant A" in request.user else right(request)
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_while_tracing_is_off(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
     server = langsmith_server()
     secret(LangSmithTracing(client=server.client()), openai_server(either))
@@ -606,6 +609,7 @@ def test_tracers_that_langchain_hands_down_are_private_too(
     assert bool(server.named("ChatOpenAI")) is not private
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langsmith._internal._beta_decorator.LangSmithBetaWarning")
 def test_evaluate_without_upload_leaks_no_prompt(
     langsmith_server: LangSmithServerFactory, openai_server: Serve

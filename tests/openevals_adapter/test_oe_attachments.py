@@ -55,6 +55,7 @@ def test_a_prompt_shows_the_model_what_langsmith_attached(openai_server: Serve, 
     assert [images(request) for request in server.requests] == [[URI]] * 4
 
 
+@pytest.mark.slow
 def test_openevals_own_form_is_passed_on(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     judge = harness_judge(

@@ -29,6 +29,7 @@ def no_global_cache() -> Iterator[None]:
     set_llm_cache(None)
 
 
+@pytest.mark.sampled(4)
 @FACTORIES
 @pytest.mark.parametrize("globally", [True, False])
 def test_every_sample_has_entries_of_its_own(openai_server: Serve, factory: Any, *, globally: bool) -> None:

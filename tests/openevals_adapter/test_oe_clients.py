@@ -73,6 +73,7 @@ class Deaf(openai.AsyncOpenAI):
         super().__init__(api_key="test", base_url=url, max_retries=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [House, Deaf])
 def test_a_client_only_its_class_can_make_is_asked_as_it_is(openai_server: Serve, kind: Any) -> None:
     server = openai_server(lambda _: scored(score=True))

@@ -26,6 +26,7 @@ def client(server: OpenAIServer, factory: Any) -> Any:
     return kind(base_url=f"{server.url}/v1", api_key="test", max_retries=0)
 
 
+@pytest.mark.sampled(2)
 @FACTORIES
 @pytest.mark.parametrize(
     ("options", "score", "verdict", "rule"),
@@ -185,6 +186,7 @@ def test_a_prompt_that_is_a_function_is_asked(openai_server: Serve) -> None:
     assert judge(outputs="yes, it is")["metadata"]["harness"]["judge_model"] == "gpt-4o-test"
 
 
+@pytest.mark.slow
 def test_it_works_in_a_running_loop_and_repeatedly(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     model = chat_model(server)

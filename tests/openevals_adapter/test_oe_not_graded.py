@@ -100,6 +100,7 @@ def test_report_keeps_score_none(openai_server: Serve, factory: Any) -> None:
     assert answer["comment"].startswith("not graded: 0 valid of 6 samples")
 
 
+@pytest.mark.slow
 @FACTORIES
 def test_abstentions_and_answers_without_a_score_raise_nothing(openai_server: Serve, factory: Any) -> None:
     abstained = told(judged(openai_server(by_format), factory), **CASE)
@@ -124,6 +125,7 @@ def test_a_wrong_choice_is_refused(openai_server: Serve) -> None:
         judged(openai_server([DEAD_KEY]), on_not_graded="rais")
 
 
+@pytest.mark.slow
 def test_the_run_of_a_trace_holds_the_measurement(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:

@@ -38,6 +38,7 @@ def longer(request: Request) -> Reply:
     return preferring("A" if len(first) > len(second) else "B", f"{len(first)} against {len(second)}")
 
 
+@pytest.mark.slow
 @BOTH
 def test_both_orders_are_asked_and_mapped_back(openai_server: Serve, create: Any) -> None:
     server = openai_server(longer)
@@ -57,6 +58,7 @@ def test_both_orders_are_asked_and_mapped_back(openai_server: Serve, create: Any
     json.dumps(answer)
 
 
+@pytest.mark.slow
 def test_position_bias_abstains_and_a_tie_does_not(openai_server: Serve) -> None:
     biased = create_harnessed_pairwise_judge(judge=chat_model(openai_server([preferring("A")])), feedback_key="better")
     answer = biased(**PAIR)
@@ -125,6 +127,7 @@ def test_a_prompt_and_keywords_of_ones_own(openai_server: Serve) -> None:
         judge(outputs=["a", "b"])
 
 
+@pytest.mark.slow
 def test_a_case_is_told_by_all_it_is_given(openai_server: Serve) -> None:
     judge = create_harnessed_pairwise_judge(judge=chat_model(openai_server([preferring("TIE")])))
     calls: list[dict[str, Any]] = [PAIR, {**PAIR, "inputs": "Other?"}, {**PAIR, "outputs": ["b", "a"]}]

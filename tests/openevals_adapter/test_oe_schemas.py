@@ -142,6 +142,7 @@ def test_a_pydantic_output_comes_back_as_a_dict(openai_server: Serve) -> None:
     assert answer["metadata"]["criteria"]["is_polite"]["status"] == "not_graded"
 
 
+@pytest.mark.slow
 def test_an_output_with_a_score_is_read_as_a_result(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"explanation": "fine", "score": True})])
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=Verdict, feedback_key="tone")

@@ -44,6 +44,7 @@ def parts(found: GStudy | None) -> dict[str, float]:
     return {part.source: part.variance for part in found.parts}
 
 
+@pytest.mark.slow
 def test_planted_components_are_found_on_average() -> None:
     rng = np.random.default_rng(5)
     found = [parts(gstudy(scores(rng, cases=30, prompts=6))) for _ in range(12)]

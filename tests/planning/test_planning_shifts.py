@@ -97,6 +97,7 @@ def test_no_design_that_averages_over_a_shift_is_cheapest_or_most_precise() -> N
         assert best.perturbations == 1
 
 
+@pytest.mark.slow
 def test_position_bias_is_balanced_by_asking_in_both_orders() -> None:
     report = plan(pilot({"none": 0.7, "position_swap": 0.3}, swap="position_swap"))
     [shift] = report.pilot.shifts

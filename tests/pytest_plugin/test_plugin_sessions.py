@@ -45,6 +45,7 @@ def test_skipped(judgeharness):
 """
 
 
+@pytest.mark.slow
 def test_a_session_shows_what_its_judges_came_to(run: Run) -> None:
     ran = run(MIXED)
     ran.assert_outcomes(passed=7, skipped=1)
@@ -130,6 +131,7 @@ def test_passes(judgeharness, number):
     ran.stdout.fnmatch_lines([f"*{line}*" for line in lines])
 
 
+@pytest.mark.slow
 def test_the_command_line_wins_over_the_file(run: Run) -> None:
     ini = 'judgeharness_fail_under = ["pass_rate>=0.9"]\njudgeharness_require_calibration = true\n'
     test = "\ndef test_it(judgeharness):\n    judgeharness(passes, CASE)\n"
@@ -148,6 +150,7 @@ def test_a_failed_test_stays_what_it_is_when_gates_pass(run: Run) -> None:
     ran.stdout.fnmatch_lines(["gates: every gate passed"])
 
 
+@pytest.mark.slow
 def test_reports_are_written_in_every_format(run: Run) -> None:
     ran = run(
         MIXED, "--judgeharness-out=deep/report", "--judgeharness-out=alone.jsonl", "--judgeharness-html=page.html"
@@ -209,6 +212,7 @@ def test_it(judgeharness):
     assert found["judgeharness.3.samples"] == "0 valid of 6"
 
 
+@pytest.mark.slow
 def test_hostile_texts_cannot_steer_the_terminal(run: Run) -> None:
     tests = """
 import pytest
@@ -252,6 +256,7 @@ def test_it(judgeharness, output):
     )
 
 
+@pytest.mark.slow
 def test_of_many_cases_that_were_asked_about_twice_the_first_are_named(run: Run) -> None:
     tests = """
 def test_it(judgeharness):
@@ -283,6 +288,7 @@ def test_cut(judgeharness):
     )
 
 
+@pytest.mark.slow
 def test_gates_of_a_file_hold_beside_those_of_options(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "suite.json").write_text(
         json.dumps({"gates": {"max_abstention": 0.98, "fail_under": ["coverage>=0.02"]}})
@@ -334,6 +340,7 @@ def test_stop(judgeharness):
     assert document["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_the_plugin_can_be_left_out(run: Run) -> None:
     ran = run("\ndef test_it(judgeharness): pass\n", "-p", "no:judgeharness", plugin=False)
     ran.assert_outcomes(errors=1)
@@ -348,6 +355,7 @@ def test_options_and_marker_are_documented(run: Run) -> None:
     assert "@pytest.mark.judgeharness(preset=" in run("", "--markers").stdout.str()
 
 
+@pytest.mark.slow
 def test_the_entry_module_loads_nothing(pytester: pytest.Pytester) -> None:
     program = (
         "import pytest, sys, time\nbefore = set(sys.modules)\nstart = time.perf_counter()\n"

@@ -108,6 +108,7 @@ def test_so_many_patterns_that_they_are_taken_in_parts_give_the_same() -> None:
 # The maximum and its errors
 
 
+@pytest.mark.slow
 @given(rateable_credits(cells=CELLS))
 def test_the_fit_is_the_maximum_with_the_errors_of_all_outcomes(matrix: Credits) -> None:
     fit = fit_conditional(matrix)

@@ -125,6 +125,7 @@ def test_statsmodels_conditional_logit_finds_the_same_abilities_and_information(
     assert np.linalg.inv(information[1:, 1:]) == pytest.approx(found.cov_params(), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_statsmodels_conditional_logit_with_a_column_for_the_order_finds_the_same_effect() -> None:
     generator = np.random.default_rng(3)
     logits = np.linspace(-0.6, 0.6, 4) - generator.standard_normal((60, 1))

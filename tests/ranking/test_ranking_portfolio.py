@@ -73,6 +73,7 @@ def test_named_analyses_alone_run_in_order_and_are_told() -> None:
     assert not made.absent
 
 
+@pytest.mark.slow
 def test_groups_are_held_against_the_whole() -> None:
     made = made_of(log(kind="aaaaabbbbb"), by="kind")
     assert {one.group for one in made.groups} <= {"a", "b"}
@@ -87,6 +88,7 @@ def test_a_column_of_many_values_is_no_kind_of_pairs() -> None:
     assert {row.column for row in made.cascade} == {None, "half"}
 
 
+@pytest.mark.slow
 def test_audit_labels_leave_no_pair_out() -> None:
     made = portfolio_of(material(log(mark="0001000010"), audit="mark"))
     assert [curve.n_labelled for curve in made.audit] == [2]
@@ -115,6 +117,7 @@ def costed(right: dict[str, str]) -> list[VerdictRow]:
     return [replace(row, input_tokens=10, output_tokens=len(row.judge)) for row in log(right)]
 
 
+@pytest.mark.slow
 def test_judges_beyond_elo_are_said_to_be_on_no_front() -> None:
     made = made_of(costed(RIGHT | {"best": "1111111111"}))
     assert {one.judge for one in made.tokens} == set(RIGHT)
@@ -216,6 +219,7 @@ def test_logs_that_cannot_be_compared(theirs: list[VerdictRow], sentence: str) -
 # Tables
 
 
+@pytest.mark.slow
 def test_tables_hold_what_the_results_hold() -> None:
     one = material(log(kind="aaaaabbbbb"), by="kind", cut=0.2)
     made = portfolio_of(replace(one, against=versus(one.found, log(), labels=("mine", "theirs"))))
@@ -241,6 +245,7 @@ def test_tables_hold_what_the_results_hold() -> None:
     assert all(map(math.isfinite, numbers))
 
 
+@pytest.mark.slow
 def test_what_the_order_is_worth_and_audits_are_tables_where_they_are_known() -> None:
     other_order = {name: marks[1:] + marks[:1] for name, marks in RIGHT.items()}
     swapped = [replace(row, perturbation="position_swap", swapped=True) for row in log(other_order, mark="0001000010")]

@@ -376,6 +376,7 @@ PLACES: list[tuple[str | int, ...]] = [
 ]
 
 
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_a_wrong_value_anywhere_is_read_or_refused(place: tuple[str | int, ...]) -> None:
     whole = pattern(skipped={"none": "why"}, model_families=("openai",))

@@ -80,6 +80,7 @@ class Page(HTMLParser):
         return [attrs[attribute] or "" for _, attrs in self.tags if attribute in attrs]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_is_well_formed_needs_nothing_and_is_the_same_every_time(name: str) -> None:
     report = scene(name)

@@ -47,6 +47,7 @@ def test_the_page_about_schemas_lists_every_one() -> None:
     assert set(re.findall(r"\]\(schemas/([\w-]+)\.json\)", page)) == set(NAMES)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_schema_is_one_and_names_itself(name: str) -> None:
     found = schema(name)

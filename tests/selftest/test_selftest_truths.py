@@ -48,6 +48,7 @@ def test_two_raters_agree_as_planted(rate: float, kappa: float) -> None:
     assert gwet(_ratings(two, tuple(counts)), bootstrap=NONE).value == pytest.approx(true_ac1(cells), abs=1e-3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("rate", "kappa"), TABLES)
 def test_three_raters_agree_as_planted(rate: float, kappa: float) -> None:
     cells = _three_cells(rate, kappa)

@@ -51,6 +51,7 @@ def asked(until: Until, **options: Any) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_asking_ends_when_the_gate_is_settled_and_what_was_begun_is_kept() -> None:
     until = Until(cases(400), ["pass_rate>=0.7"], judge="judge", seed=1)
     names = asked(until, max_concurrency=4)

@@ -208,6 +208,7 @@ def test_a_run_has_one_writer(database: str) -> None:
             pass
 
 
+@pytest.mark.slow
 def test_a_look_at_a_claim_neither_takes_nor_hinders_it(database: str) -> None:
     with SqlLog(database) as log, SqlLog(database) as other:
         store = other._store

@@ -27,6 +27,7 @@ def around(signature: str) -> str:
     return f'{LANGSMITH}{ASK}{PLAIN}{signature}:\n    return ask("Same?")\n'
 
 
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize(
     "signature",
     [
