@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def place_among_cases(item: pytest.Item) -> int:
     """Return which of its cases a test is: the same whichever others are collected."""
-    places = item.callspec.indices  # type: ignore[attr-defined]
+    places = item.callspec.indices
     lists = {str(mark.args[0]): mark.args[0] for mark in item.iter_markers("parametrize")}
     names = [one.split(",")[0].strip() if isinstance(one, str) else one[0] for one in lists.values()]
     return sum(places[name] for name in names)

@@ -73,6 +73,7 @@ def test_a_statement_may_begin_where_another_ends(written: Written) -> None:
     assert source_digest(written(one).judge) != source_digest(written(other).judge)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("source", "name", "value"),
     [

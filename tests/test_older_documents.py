@@ -385,6 +385,7 @@ def test_saved_calibrations_are_loaded_whole(name: str, read_only: Path) -> None
     assert list(differences(json.loads(saved.read_text()), again)) == []
 
 
+@pytest.mark.slow
 def test_an_older_calibration_expires_where_its_judge_is_identified_otherwise(
     older: Path, command: Callable[[str], Said]
 ) -> None:

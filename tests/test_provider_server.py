@@ -67,6 +67,7 @@ def test_the_message_says_how_the_answer_ended(openai_server: Serve, provider: s
     assert [(one.number, one.provider, one.tokens) for one in server.billed] == [(0, provider, USED)]
 
 
+@pytest.mark.sampled(4)
 @each_provider
 def test_an_awaited_answer_is_the_same(openai_server: Serve, provider: str) -> None:
     model = MODELS[provider](openai_server([Reply.of(answer_that("cut_off", response_id="1"))]))
@@ -113,12 +114,14 @@ def test_the_word_may_come_in_upper_and_in_lower_case(
     assert tuple(fact(asked(server, provider), path) for _ in replies) == words
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("word", ["RECITATION", "BLOCKLIST", "SPII", "MALFORMED_FUNCTION_CALL"])
 def test_gemini_passes_on_every_word(openai_server: Serve, word: str) -> None:
     message = asked(openai_server([Reply.of(answer_that("blocked", word=word))]), "gemini")
     assert (fact(message, "response_metadata.finish_reason"), message.content) == (word, [])
 
 
+@pytest.mark.slow
 def test_gemini_passes_on_a_word_its_client_does_not_know(openai_server: Serve) -> None:
     model = MODELS["gemini"](openai_server([Reply.of(answer_that("blocked", word="A_WORD_OF_NEXT_YEAR"))]))
     with pytest.warns(UserWarning, match="not a valid"):
@@ -126,6 +129,7 @@ def test_gemini_passes_on_a_word_its_client_does_not_know(openai_server: Serve) 
     assert message.response_metadata["finish_reason"] == "A_WORD_OF_NEXT_YEAR"
 
 
+@pytest.mark.sampled(4)
 @each_provider
 def test_thinking_is_no_text(openai_server: Serve, provider: str) -> None:
     thinking = None if provider == "openai" else "[[A]]? No."  # chat completions show none

@@ -126,6 +126,7 @@ def test_litellm_and_a_rewriter_of_adk(command: Command, tmp_path: Path, openai_
     assert {row.model for row in read_log(tmp_path / "out" / "verdicts.jsonl")} == {"judge-test"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

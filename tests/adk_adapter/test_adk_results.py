@@ -107,6 +107,7 @@ def test_two_agents_on_one_eval_set_are_no_runs_of_one_another(tmp_path: Path) -
     }
 
 
+@pytest.mark.slow
 def test_turns_of_a_conversation(tmp_path: Path) -> None:
     evaluated(tmp_path, always("yes"), cases=1, turns=2, num_runs=1)
     first, second = load_results(tmp_path)

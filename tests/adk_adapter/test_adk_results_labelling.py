@@ -147,6 +147,7 @@ def test_what_cannot_be_written_is_said(results: AdkResults, tmp_path: Path) -> 
         results[:0].write_labelling_sheet(tmp_path / "sheet.csv")
 
 
+@pytest.mark.slow
 def test_sentences_are_not_labelled(tmp_path: Path) -> None:
     options = judge_options("scripted-judge", rubrics=None, samples=1)
     evaluated(tmp_path, always("yes"), criteria={HALLUCINATIONS: options, MATCH: options}, num_runs=1)

@@ -264,6 +264,7 @@ def hostile(separator: str) -> Answers:
     return script
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("separator", ["\n", "\r", "\u2028", "\x85", "\\n"])
 def test_a_judge_cannot_write_a_measurement_into_ours(tmp_path: Path, separator: str) -> None:
     evaluated(tmp_path / "whole", hostile(separator), cases=1, num_runs=1)

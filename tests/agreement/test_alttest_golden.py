@@ -57,6 +57,7 @@ def test_the_panel_of_label_sets_gives_the_reference_values(expected: dict[str, 
         assert (mine["tango_p"] is None) == expected["multiplicative"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", sorted(PANDALM))
 def test_pandalm_gives_the_reference_values(key: str) -> None:
     expected = PANDALM[key]

@@ -217,6 +217,7 @@ def test_rare_labels_are_covered(coefficient: Callable[..., Any], raters: int, r
     assert covered / told >= 0.89
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("coefficient", "kappa"), [(fleiss, 0.95), (fleiss, 0.98), (alpha, 0.95)])
 def test_five_raters_who_hardly_ever_disagree_about_a_rare_label_are_covered(
     coefficient: Callable[..., Any], kappa: float

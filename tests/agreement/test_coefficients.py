@@ -195,6 +195,7 @@ def test_numbers_on_an_uneven_scale_keep_their_distances() -> None:
     assert found.value == pytest.approx(1 - np.abs(one - two).mean() / by_chance, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(grid=grids((2, 4)), data=st.data())
 def test_no_coefficient_depends_on_the_order_of_raters_or_items(grid: Any, data: st.DataObject) -> None:
     raters = data.draw(st.permutations(range(len(grid))))

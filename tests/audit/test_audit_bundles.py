@@ -72,6 +72,7 @@ def test_nothing_of_judges_is_in_a_page_before_the_pair_of_a_bundle_is_labelled(
     assert "Right: verdict, turn and type at once." not in page(client, pair_id, "overview")
 
 
+@pytest.mark.slow
 def test_a_pair_opens_with_its_label_and_closes_when_that_is_taken_back(folder: BenchmarkFolder) -> None:
     client = audit_scenes.client(PairSource(folder, annotator="anna"))
     label_log(folder.path, "ben").append("pair-00005", "noise")  # somebody else's opens nothing
@@ -177,6 +178,7 @@ def test_a_refused_answer_is_wrong_however_the_log_is_read(tmp_path: Path) -> No
     assert table.joint("dead", "pair-00001") is False
 
 
+@pytest.mark.slow
 def test_pairs_are_read_once_and_rows_are_not_kept(folder: BenchmarkFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     lines = BenchmarkFolder._lines

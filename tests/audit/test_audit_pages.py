@@ -154,6 +154,7 @@ def test_the_fact_check_puts_question_answer_and_cited_text_together(source: Pai
     assert words_of(page_of(source, "pair-00001", "facts", turn=99)) == words
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("number", [10, 11, 12])
 def test_pairs_that_came_half_way_have_every_view(source: PairSource, view: str, number: int) -> None:

@@ -170,6 +170,7 @@ def test_a_case_file_is_labelled_beside_it(command: Command, served: Served, pla
     assert "0 of 24 cases" in command("audit", "cases.v2.csv", "--annotator", "anna").out
 
 
+@pytest.mark.slow
 def test_abstentions_of_a_run(command: Command, served: Served, place: Path) -> None:
     config = json.loads((place / "run.json").read_text())
     config["judges"][0]["callable"] = "audit_judges:first"

@@ -99,6 +99,7 @@ def by_criterion(questions: list[Question]) -> dict[str, str]:
     return {question.criterion: str(question.answers) for question in questions}
 
 
+@pytest.mark.slow
 def test_every_criterion_is_asked_as_the_judges_answered(place: Path) -> None:
     several = {"perturbations": ["none"], "repetitions": 1}
     scores = read_run_cases(run(place, "score", harness=several | {"aggregation_rule": "median"}))

@@ -175,6 +175,7 @@ def reader(prompt):
     assert "found/proposals.yaml holds proposals of behaviours: give another --out for each kind" in ran.err
 
 
+@pytest.mark.slow
 def test_failed_calls_leave_the_rest_and_the_same_command_goes_on(folder: Path, discover: Discover) -> None:
     models = folder / "models.yaml"
     models.write_text("options: {'*': {api_key: sk-hidden-key}}")

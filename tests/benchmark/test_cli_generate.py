@@ -111,6 +111,7 @@ def test_pairs_are_written_verified_and_told(place: Place) -> None:
     assert place.err == ""
 
 
+@pytest.mark.slow
 def test_the_plan_comes_first(place: Place) -> None:
     assert place.run(n=4) == 0
     plan, _, rest = place.out.partition("pairs: 4; each prompt holds about ")
@@ -144,6 +145,7 @@ def test_the_same_answers_give_the_same_bytes_at_any_concurrency(place: Place) -
     assert place.files("1") == place.files("16")
 
 
+@pytest.mark.slow
 def test_the_same_command_asks_nothing_twice(place: Place) -> None:
     assert place.run() == 0
     before, _ = place.files(), place.asked
@@ -152,6 +154,7 @@ def test_the_same_command_asks_nothing_twice(place: Place) -> None:
     assert "calls of this command: 0," in place.out
 
 
+@pytest.mark.slow
 def test_a_higher_number_adds_pairs_and_leaves_those_there_are(place: Place) -> None:
     assert place.run(n=3) == 0
     assert place.asked == 3 * 9
@@ -270,6 +273,7 @@ def test_a_budget_of_nothing_asks_nothing(place: Place) -> None:
     assert place.asked == 0
 
 
+@pytest.mark.slow
 def test_a_model_that_is_down_is_told_and_costs_nothing_of_what_was_answered(place: Place) -> None:
     def down(prompt: Prompt) -> Any:
         if prompt.step == "adherence" and "sk-secret" not in prompt.user:
@@ -341,6 +345,7 @@ def test_an_interrupt_before_anything_is_asked_writes_nothing(place: Place, monk
     assert not BenchmarkFolder(place.folder / "bench").exists
 
 
+@pytest.mark.slow
 def test_whoever_does_not_confirm_is_not_asked_for_anything(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def no(total: int, *, yes: bool, at_most: bool) -> None:
         assert (total, yes, at_most) == (6 * 27, False, True)
@@ -354,6 +359,7 @@ def test_whoever_does_not_confirm_is_not_asked_for_anything(place: Place, monkey
     assert place.run() == 0  # what is left of it is no foreign folder
 
 
+@pytest.mark.slow
 def test_a_verifier_may_come_later_but_not_go(place: Place) -> None:
     assert place.run(verifier=None) == 0
     assert place.run() == 0
@@ -370,6 +376,7 @@ def incoherent(prompt: Prompt) -> Any:
     return {"coherent": False, "conflicts": [{"what": "the plan", "reason": "no round is left"}]}
 
 
+@pytest.mark.slow
 def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place) -> None:
     assert place.run(n=2, verifier=None) == 0
     before, _ = place.files(), place.asked
@@ -387,6 +394,7 @@ def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place)
     assert place.asked == 3 + 3 * 6
 
 
+@pytest.mark.slow
 def test_answers_of_two_kinds_do_not_change_what_the_folder_has(place: Place) -> None:
     assert place.run("--out", place.folder / "other", n=2) == 0
     place.writer.parameters = {"temperature": 1}
@@ -421,6 +429,7 @@ def test_an_interrupt_while_the_folder_is_checked_asks_nothing(place: Place, mon
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_conversations_stay_where_the_verifier_came_later_and_rejects_the_plans(place: Place) -> None:
     assert place.run(n=2, verifier=None) == 0
     place.checker.instead = incoherent
@@ -490,6 +499,7 @@ def test_a_benchmark_is_gone_on_with_as_it_was_begun(
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_another_generator_needs_a_folder_of_its_own(place: Place) -> None:
     assert place.run(n=2) == 0
     assert place.run(n=2, generator="other") == 2

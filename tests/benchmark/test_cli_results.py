@@ -80,6 +80,7 @@ def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) 
     assert len(lines) == 3 * 37
 
 
+@pytest.mark.slow
 def test_rank_by_one_criterion_is_easier(command: Callable[..., Any], bench: Path) -> None:
     joint, alone = (
         {one["judge"]: one["right_of_labelled"] for one in command("rank", bench, "--json", *options).json["judges"]}
@@ -639,6 +640,7 @@ def test_stats_before_anybody_was_asked(command: Callable[..., Any], tmp_path: P
     assert "nobody was asked: judgeharness benchmark judge asks judges" in out
 
 
+@pytest.mark.slow
 def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=4), skill={"alone": 0.5})
     assert "none is cut as the hardest: pairs cannot be cut by difficulty" in command("stats", folder.path).out
@@ -761,6 +763,7 @@ def test_an_export_in_public_names_comes_back(command: Callable[..., Any], bench
     assert command("rank", back.path).code == 0
 
 
+@pytest.mark.slow
 def test_the_bands_of_an_export_become_one_benchmark(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge")
     files = sorted(file for file in (tmp_path / "x").glob("*.jsonl"))

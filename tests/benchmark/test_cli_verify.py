@@ -149,6 +149,7 @@ def test_without_a_verifier_the_answers_of_the_one_before_are_used(
     assert (code, "the answers that nobody gave about" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_another_verifier_replaces_the_verification(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     verify(Verifier())
     found = Verifier.adherence(worse_flaws=[{"round": 3, "type": "evasion", "what": "no hour is named"}])

@@ -37,6 +37,7 @@ def test_each_judged_pair_is_in_one_step(pairs: list[Pair]) -> None:
         assert sum(step.kept for step in groups if step.column == column) == whole.kept
 
 
+@pytest.mark.slow
 def test_the_hardest_are_the_ones_with_the_highest_elo(pairs: list[Pair]) -> None:
     made = curated(joined(judged(pairs, skill=SKILLS), pairs), share=0.2, cut_ties="cut")
     cut = {pair for pair in made.difficulty if pair not in made.kept}
@@ -76,6 +77,7 @@ def test_ambiguous_pairs_are_left_out_where_that_is_wished_for(pairs: list[Pair]
     assert curated(joined(judged(pairs, skill=SKILLS), pairs), share=0, ambiguous=True).dropped == {}
 
 
+@pytest.mark.slow
 def test_judges_are_told_before_and_after(pairs: list[Pair]) -> None:
     made = curated(joined(judged(pairs, skill=SKILLS), pairs), share=0.3, cut_ties="cut")
     found = {one.judge: one for one in made.judges()}

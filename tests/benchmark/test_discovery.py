@@ -483,6 +483,7 @@ def test_only_what_a_person_kept_enters_a_taxonomy(tmp_path: Path) -> None:
     assert again.file == made.file
 
 
+@pytest.mark.slow
 @given(st.lists(PROPOSALS, max_size=4, unique_by=lambda one: one.name))
 def test_no_decision_lets_anything_else_in(proposals: list[Proposal]) -> None:
     file = ProposalsFile(of="failure_types", proposals=proposals)

@@ -44,6 +44,7 @@ def test_each_pair_is_somewhere_once_and_what_people_found_decides_first(
     assert [one.pairs for one in found.bands()] == [len(mine) for mine in found.files.values()]
 
 
+@pytest.mark.slow
 def test_bands_go_from_easy_to_hard(pairs: list[Pair]) -> None:
     made = curation(joined(judged(pairs, skill=SKILLS), pairs))
     found = exported(pairs, made, audit=None, bands=3)

@@ -40,6 +40,7 @@ def asked(item: str = "pair-00001", step: str = "blueprints", attempt: int = 0, 
     return Asked.of(model, Prompt(step=step, system="s", user="u", schema={}), item=item, attempt=attempt)
 
 
+@pytest.mark.slow
 @given(
     text=st.text(st.characters()),
     parsed=st.none() | st.dictionaries(st.text(), JSON),

@@ -83,6 +83,7 @@ def test_pairs_without_a_defect_are_accepted(tmp_path: Path) -> None:
     assert {pair.conditions.behaviour for pair in pairs} == set(default_taxonomy().behaviours)
 
 
+@pytest.mark.slow
 def test_the_reasons_name_what_was_planted(tmp_path: Path) -> None:
     [conditions] = drawn(range(3, 4))
     reasons = {}

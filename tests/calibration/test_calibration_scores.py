@@ -30,6 +30,7 @@ def sides(pairs: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.one_of(columns, smooth))
 def test_rank_correlations_are_scipys(pairs: list[tuple[float, float]]) -> None:

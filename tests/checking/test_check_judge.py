@@ -290,6 +290,7 @@ def test_with_a_log_nothing_is_asked_twice_and_more_cases_ask_the_rest(tmp_path:
         assert {row.run for row in log.rows()} == {"check"}
 
 
+@pytest.mark.slow
 def test_what_a_log_knows_is_reported_when_nothing_may_be_asked(tmp_path: Path) -> None:
     with SqlLog(tmp_path / "log.sqlite") as log:
         whole = check_judge(Counting(honest), pairs(6), probes=MINE, log=log, run="check")

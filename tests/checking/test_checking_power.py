@@ -52,6 +52,7 @@ def check_smallest(n: int, noise: float, samples: tuple[int, int], alpha: float,
     assert rejected(n, less, noise=noise, samples=samples, alpha=alpha, draws=draws) <= 0.8 + open_
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("n", "noise", "samples", "alpha"),
     [(20, 0.0, (1, 2), 0.05), (30, 0.1, (1, 2), 0.01), (150, 0.3, (1, 2), 0.05), (40, 0.2, (3, 2), 0.01)],

@@ -63,6 +63,7 @@ def config(folder: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.mark.slow
 def test_a_cached_call_costs_what_it_costs_in_summary_list_and_report(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -103,6 +104,7 @@ def test_every_tier_is_billed_by_itself_and_a_dear_one_is_not_taken_for_standard
     assert f"--budget-cost cannot be kept: {why}" in stopped.err
 
 
+@pytest.mark.slow
 def test_a_budget_ends_by_what_cached_calls_cost_also_in_a_later_go(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_budget_ends_by_what_cached_calls_cost_also_in_a_later_go(
     assert again.code == 0
 
 
+@pytest.mark.slow
 def test_runs_are_compared_with_their_costs(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     for name, prices in (("a", FULL), ("b", CACHED)):
         assert command("run", config(prices=prices), "--out", folder / name).code == 0
@@ -229,6 +232,7 @@ def test_rows_and_the_database_sum_caches_and_tiers_alike(tmp_path: Path) -> Non
     assert by_tier["flex"].cached_input_tokens == 120
 
 
+@pytest.mark.slow
 def test_a_run_of_an_older_version_is_read(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     out = folder / "out"
     command("run", config(prices=CACHED), "--out", out)

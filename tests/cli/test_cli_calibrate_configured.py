@@ -154,6 +154,7 @@ def test_a_configuration_that_asks_otherwise_is_refused_for_a_log_apart(
     assert not (folder / "candidates.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_seed_makes_no_other_judge_of_a_log_apart(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -162,6 +163,7 @@ def test_a_seed_makes_no_other_judge_of_a_log_apart(
     assert "taken on your word" not in told
 
 
+@pytest.mark.slow
 def test_cases_of_another_file_do_not_tell_the_prompt_of_a_log(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:

@@ -182,6 +182,7 @@ def test_candidates_with_logs_of_their_own_are_counted_by_their_labels(command: 
     assert counts == [(1, ""), (2, ""), (3, "")]
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_label_file_beside_it_starts_nothing_anew(command: Command, log: Path, tmp_path: Path) -> None:
     calibrate(command, log)
     (tmp_path / "copy.csv").write_text((tmp_path / "drawn.csv").read_text())
@@ -201,6 +202,7 @@ def test_the_same_labels_in_the_log_start_nothing_anew(command: Command, log: Pa
     assert command("certify", inside, "--rule", "supermajority(2/3)", *SOURCE, "--json").json["candidates"] == 3
 
 
+@pytest.mark.slow
 def test_a_copied_label_file_elsewhere_is_known_by_the_log_it_is_used_on(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -214,6 +216,7 @@ def test_a_copied_label_file_elsewhere_is_known_by_the_log_it_is_used_on(
     assert len((tmp_path / "candidates.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_named_ledger_alone_is_written_and_its_neighbours_are_read(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -224,6 +227,7 @@ def test_a_named_ledger_alone_is_written_and_its_neighbours_are_read(
     assert [len(path.read_text().splitlines()) for path in (named, tmp_path / "drawn.candidates.jsonl")] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_configured_judge_is_asked_about_its_part_alone(
     command: Command, configure: Callable[..., Path], folder: Path
 ) -> None:

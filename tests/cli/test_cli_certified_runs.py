@@ -231,6 +231,7 @@ def test_one_that_cannot_be_used_is_refused_before_anything_is_asked(
     assert not (folder / "never").exists()
 
 
+@pytest.mark.slow
 def test_a_page_badges_a_certified_judge_and_shows_its_certificate_under_a_heading(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:

@@ -78,6 +78,7 @@ def test_markdown_and_html_are_written(command: Command, logs: tuple[Path, Path]
     assert shown == text.read_text()
 
 
+@pytest.mark.slow
 def test_runs_and_judges_of_one_log(command: Command, logs: tuple[Path, Path], tmp_path: Path) -> None:
     a, b = (path.read_text() for path in logs)
     both = tmp_path / "both.csv"

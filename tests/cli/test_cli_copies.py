@@ -109,6 +109,7 @@ def test_another_column_may_name_the_clusters(command: Command, folder: Path, su
     assert "word for word" not in command(*asked, "--cluster", "source_id").out
 
 
+@pytest.mark.slow
 def test_copies_are_seen_in_a_design_without_the_plain_prompt_and_beside_json(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -225,6 +226,7 @@ def test_a_judge_is_checked_for_drift_on_one_copy_of_each_text(
         assert found.n == 10
 
 
+@pytest.mark.slow
 def test_copies_are_held_out_together(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     config, asked = suite(), ("--source", "human", "--holdout", "0.3", "--json")
     command("run", config, "--out", folder / "run", "--yes")
@@ -275,6 +277,7 @@ def test_rows_of_copies_carry_one_value() -> None:
     assert copies_together(rows[1:4]) == (rows[1:4], [])
 
 
+@pytest.mark.slow
 def test_a_column_that_the_log_does_not_hold_is_refused(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -415,6 +418,7 @@ def test_a_run_from_before_pairs_had_digests_is_continued(command: Command, fold
     assert command(*asked).code == 0
 
 
+@pytest.mark.slow
 def test_a_label_of_a_copy_costs_a_certificate_nothing(command: Command, tmp_path: Path) -> None:
     rows = [
         VerdictRow(
@@ -532,6 +536,7 @@ def test_few_texts_settle_no_gate_however_often_they_are_asked(
     assert "not settled" in check["reason"]
 
 
+@pytest.mark.slow
 def test_a_suite_with_one_copy_is_no_sequential_sample_of_a_population(
     command: Command, folder: Path, eight: Callable[..., Path]
 ) -> None:

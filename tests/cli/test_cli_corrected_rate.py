@@ -113,6 +113,7 @@ def test_json_is_the_report(command: Command) -> None:
     assert document["judge"] is None
 
 
+@pytest.mark.slow
 def test_a_log_is_corrected_by_its_gold(command: Command, log: Path) -> None:
     ran = command("corrected-rate", log, "--rule", "abstain_on_disagreement", "--labels-are", "random")
     assert ran.code == 0
@@ -153,6 +154,7 @@ def test_the_positive_label_is_asked_for_and_may_be_any(command: Command, log: P
     assert "judged A: 0.442" in command(*pairs, "--positive", "A").out
 
 
+@pytest.mark.slow
 def test_other_words_for_pass_and_fail_are_understood(command: Command, log: Path, tmp_path: Path) -> None:
     words = {"PASS": "yes", "FAIL": "no", None: None}
     said = [replace(row, gold=words[row.gold]) for row in rows_of()]  # type: ignore[index]
@@ -189,6 +191,7 @@ def test_no_interval_for_independent_items_is_chosen_of_items_that_belong_togeth
         assert "note: nothing can be chosen: the intervals take items for independent, which they are not" in told
 
 
+@pytest.mark.slow
 def test_cases_that_are_counted_twice_are_no_random_sample_of_others(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "random")
@@ -197,6 +200,7 @@ def test_cases_that_are_counted_twice_are_no_random_sample_of_others(command: Co
     assert "note: nothing can be chosen: labelled cases are counted among the others, too" in told
 
 
+@pytest.mark.slow
 def test_a_case_of_two_runs_is_one_cluster(command: Command, tmp_path: Path) -> None:
     rows = [replace(row, run=run) for run in ("r1", "r2") for row in rows_of()]
     document = command(
@@ -323,6 +327,7 @@ def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log:
     assert command(*asked).json == new
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -354,6 +359,7 @@ def test_a_calibration_of_something_else_is_refused(command: Command, log: Path)
     assert (ran.code, "judged PASS: 0.000 [0.000, 0.793] (0/1)" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_calibration_without_a_positive_label_is_refused(command: Command, log: Path) -> None:
     pairs = [VerdictRow(case_id=f"c{n}", verdict="AB"[n % 2], gold="A") for n in range(6)]
     saved = calibrated(command, write_log(pairs, log.parent / "pairs.jsonl"))
@@ -428,6 +434,7 @@ def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -
     assert "no row carries a gold label: give labels as --gold FILE (case_id, gold), or --calibration FILE." in ran.err
 
 
+@pytest.mark.slow
 def test_hostile_names_cannot_steer_the_terminal(command: Command, log: Path) -> None:
     hostile = "\x1b[31mjudge\x07"
     ran = command(

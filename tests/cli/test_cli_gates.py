@@ -54,6 +54,7 @@ def log(tmp_path: Path) -> Path:
     return write_log(rows, tmp_path / "log.csv")
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_is_exit_code_1_and_stands_in_the_summary(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [accuracy>=0.9, coverage>=0.25], max_abstention: 0.75}")
     ran = command("run", path, "--json")
@@ -154,6 +155,7 @@ def test_a_gate_of_a_configuration_may_be_narrowed(command: Command, config: Any
     assert "unknown judge of the gate accuracy>=0.25 'tow'" in command("run", wrong).err
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_is_checked_too(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [coverage>=0.25]}", rule="cli_judges:first_row")
     assert command("run", path).code == 0
@@ -378,6 +380,7 @@ def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[
             assert (check["confidence"], "judges on these labels" in check["reason"]) == (0.95, False)
 
 
+@pytest.mark.slow
 def test_a_judge_chosen_from_a_run_is_one_of_its_judges(command: Command, config: Callable[..., Path]) -> None:
     path = config()
     both = path.read_text().replace("judges: [", 'judges: [{name: two, callable: "cli_judges:good"}, ')

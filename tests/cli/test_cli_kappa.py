@@ -204,6 +204,7 @@ def test_repeated_answers_name_their_rule(kappa: Callable[..., Any], tmp_path: P
     assert "decided" in ran.out
 
 
+@pytest.mark.slow
 def test_a_table_of_marks_and_clusters(kappa: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     generator = np.random.default_rng(3)
@@ -220,6 +221,7 @@ def test_a_table_of_marks_and_clusters(kappa: Callable[..., Any], tmp_path: Path
     assert "resamples by book (10 of them)" in kappa(path, *named).out
 
 
+@pytest.mark.slow
 def test_other_coefficients_of_pairs(kappa: Callable[..., Any]) -> None:
     found = kappa(PANDALM, *HUMANS, "--coefficient", "gwet", "--json").json
     assert found["coefficient"] == "gwet"

@@ -81,6 +81,7 @@ def test_a_folder_is_read_as_the_rows_of_its_run(
     assert found(out) == found(out / "verdicts.jsonl")
 
 
+@pytest.mark.slow
 def test_the_verdicts_of_a_folder_can_be_read_as_labels(command: Command, ran: Callable[..., Path]) -> None:
     out = ran("score", rule="median")
     places = (out, out / "verdicts.jsonl")

@@ -97,6 +97,7 @@ def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp
     assert "that is position bias, which asking in both orders balances" in out
 
 
+@pytest.mark.slow
 def test_what_a_pilot_did_not_measure_is_null(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     write_log(
@@ -185,6 +186,7 @@ def test_a_configuration_gives_cases_and_design_and_is_never_asked(
     assert (document["limits"]["cases"], document["limits"]["calls"]) == (50, 900)
 
 
+@pytest.mark.slow
 def test_presets_and_temperatures_are_read(command: Command, tmp_path: Path) -> None:
     judge = {"name": "j", "adapter": "langchain", "evaluator": "LabelJudge", "model": "m"}
 
@@ -274,6 +276,7 @@ def test_a_pilot_of_several_judges_or_criteria_needs_a_choice(command: Command, 
     assert "unknown judge 'c'" in command("plan", "--pilot", log, "--judge", "c").err
 
 
+@pytest.mark.slow
 def test_a_pilot_of_one_cluster_says_what_it_cannot(command: Command, folder: Path) -> None:
     lines = [f"c{n},{'PASS' if n % 3 else 'FAIL'},none,{r},k" for n in range(30) for r in range(2)]
     (folder / "one.csv").write_text("\n".join(["case_id,verdict,perturbation,repetition,cluster", *lines, ""]))

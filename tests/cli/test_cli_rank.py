@@ -81,6 +81,7 @@ def test_several_columns_divide_pairs_together(rank: Callable[..., Any], write: 
         study(read_log(log), RankRequest(by=","))
 
 
+@pytest.mark.slow
 def test_preference_for_length_stands_beside_how_often_the_better_answer_is_longer(
     rank: Callable[..., Any], write: Callable[..., Path]
 ) -> None:
@@ -135,6 +136,7 @@ def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: An
     assert whole.partition("like the")[2].count("\nj") >= len(many)
 
 
+@pytest.mark.slow
 def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]) -> None:
     ran = rank(*example)
     assert max(len(line) for line in ran.out.splitlines() if not line.startswith("- ")) <= 80
@@ -149,6 +151,7 @@ def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]
     assert "self-preference" not in ran.out
 
 
+@pytest.mark.slow
 def test_elo_by_group_stands_in_tables_of_four_groups_and_of_very_many_in_the_files(
     rank: Callable[..., Any], write: Any
 ) -> None:
@@ -332,6 +335,7 @@ def test_eip_takes_its_parameters(rank: Callable[..., Any], write: Any) -> None:
 # Other logs
 
 
+@pytest.mark.slow
 def test_another_log_of_the_same_judges(rank: Callable[..., Any], write: Any) -> None:
     other = write({name: marks[::-1] for name, marks in RIGHT.items()}, name="other.csv", author="o" * 10)
     ran = rank(write(), "--against", other)
@@ -341,11 +345,13 @@ def test_another_log_of_the_same_judges(rank: Callable[..., Any], write: Any) ->
     assert again["correlation"]["spearman"] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_judges_that_wrote_answers_are_left_out_as_well(rank: Callable[..., Any]) -> None:
     ran = rank(EXAMPLE / "verdicts.csv", "--against", EXAMPLE / "other_generator.csv")
     assert "the same without judges that wrote answers" in ran.out
 
 
+@pytest.mark.slow
 def test_scores_of_the_same_judges(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     scores = tmp_path / "scores.csv"
     lines = [
@@ -388,6 +394,7 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_without_matplotlib_a_folder_is_given_the_tables_and_it_is_said_what_brings_pictures(
     rank: Callable[..., Any], write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]

@@ -124,6 +124,7 @@ def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_pa
     assert "labelled" not in entry
 
 
+@pytest.mark.slow
 def test_a_report_with_gold_does_not_say_that_nothing_measured_how_right_the_rule_is(
     command: Command, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ def test_with_the_key_mended_the_run_goes_on_and_nothing_is_asked_twice(
         assert [len(list(log.rows(run=f"{run}/failed/{number}"))) for number in (1, 2)] == [3, 3]
 
 
+@pytest.mark.slow
 def test_gates_are_checked_all_the_same(command: Command, folder: Path, judged: Callable[..., Path]) -> None:
     path = judged("dead", "good", gates={"fail_under": ["accuracy>=0.5"]})
     ran = command("run", path, "--out", folder / "out", "--json")

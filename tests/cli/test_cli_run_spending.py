@@ -183,6 +183,7 @@ def test_calibrating_is_on_the_bill_of_summary_and_list(
     assert "34 of 34 calls are answered" in again.out
 
 
+@pytest.mark.slow
 def test_the_plan_names_the_budget_and_judges_without_model(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

@@ -167,6 +167,7 @@ def test_json(command: Command) -> None:
     assert (check["kind"], len(check["points"])) == ("size", 9)
 
 
+@pytest.mark.slow
 def test_full_says_how_many_replicates(command: Command) -> None:
     ran = command("selftest", "--only", "exact sign test", "--full")
     assert "self-test, full version: 4000 replicates a point" in ran.out

@@ -146,6 +146,7 @@ def test_gates_say_that_the_cases_were_not_compared(command: Command, folder: Pa
     assert not_measured in told.json["gates"]["checks"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_run_until_and_its_report_compare_alike(command: Command, folder: Path, study: Callable[..., Any]) -> None:
     ran = study("failing", "--until", "coverage>=0.5", "--require-calibration")
     told = command(

@@ -88,6 +88,7 @@ def test_a_servers_room_is_not_exceeded_once_it_is_known(room: int, workers: int
     assert server.mean_capacity(20) >= 0.7 * room
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("noise", [0.02, 0.04])
 def test_a_server_that_refuses_a_few_of_a_hundred_is_not_slowed_down(noise: float, seed: int) -> None:

@@ -343,6 +343,7 @@ def test_a_log_nobody_holds_is_let_go(tmp_path: Path) -> None:
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_the_last_look_up_leaves_no_worker_behind(log: SqlLog) -> None:
     peaks: dict[str, int] = {}
     active = 0

@@ -79,6 +79,7 @@ def test_what_is_fixed_is_the_same_for_every_case(openai_server: Serve, name: st
     assert (CALLED in first.system) == (output == "structured")
 
 
+@pytest.mark.slow
 def test_the_prompt_over_openevals_begins_with_what_is_fixed(openai_server: Serve) -> None:
     first, second = asked(openai_server, "openevals", "structured")
     fixed, announced, _ = first.user.partition("\n\nThe code of this case is ")

@@ -101,6 +101,7 @@ def test_a_tool_that_was_never_offered_gives_no_verdict(openai_server: Serve) ->
     assert harness().evaluate(judge, CASE).rows[0].outcome == "unparsed"
 
 
+@pytest.mark.slow
 def test_two_calls_that_differ_give_openevals_no_score(openai_server: Serve) -> None:
     calls = [{"name": "score", "args": {"reasoning": "r", "score": score}, "id": str(score)} for score in (True, False)]
     both = message_answer(AIMessage("", tool_calls=calls))
@@ -173,6 +174,7 @@ def test_waiting_for_the_first_answer_is_no_time_out(openai_server: Serve) -> No
     assert server.calls == 12
 
 
+@pytest.mark.slow
 def test_a_judge_of_several_calls_keeps_its_deadline(openai_server: Serve) -> None:
     quick = PairwiseJudge(chat_model(openai_server([Reply.json(CALLED)])), output="structured")
     slow = PairwiseJudge(chat_model(openai_server([Reply.timeout(30)])), output="structured")

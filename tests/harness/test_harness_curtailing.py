@@ -110,6 +110,7 @@ def test_a_run_that_was_cut_off_stops_where_it_would_have(tmp_path: Path) -> Non
     assert states["budget_exhausted"] > 0
 
 
+@pytest.mark.slow
 def test_a_case_goes_on_until_every_criterion_is_settled() -> None:
     criteria = (Criterion(name="clear"), Criterion(name="true"))
     options: dict[str, Any] = {"criteria": criteria, "answers": ("clear", "true")}

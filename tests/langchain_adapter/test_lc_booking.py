@@ -46,6 +46,7 @@ def harness(**options: Any) -> JudgeHarness:
     return JudgeHarness(**given, max_concurrency=1, **options)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", JUDGES)
 def test_a_reply_without_choices_is_asked_again_and_both_are_booked(openai_server: Serve, kind: str) -> None:
     empty = Reply.of(Answer(ended="empty", tokens=USED))

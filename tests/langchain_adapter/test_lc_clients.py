@@ -180,6 +180,7 @@ def test_what_the_caller_set_holds_and_what_the_caller_changes_later(openai_serv
     assert sum(tokens["total_tokens"] for tokens in usage.usage_metadata.values()) > 0
 
 
+@pytest.mark.slow
 def test_a_proxy_of_the_callers_is_asked(openai_server: Serve) -> None:
     server = openai_server(answering)
     options = {"base_url": "http://judge.test/v1", "openai_proxy": server.url}
@@ -208,6 +209,7 @@ class Watched(httpx.AsyncHTTPTransport):
     """A transport of the caller's making, which only the caller can copy."""
 
 
+@pytest.mark.slow
 def test_what_cannot_be_copied_is_asked_in_threads_or_shared(openai_server: Serve) -> None:
     server = openai_server(answering)
     both = {"http_client": httpx.Client(), "http_async_client": httpx.AsyncClient(transport=Watched())}
@@ -246,6 +248,7 @@ class House(ChatOpenAI):
         return result
 
 
+@pytest.mark.slow
 def test_a_class_of_the_callers_keeps_what_it_does(openai_server: Serve) -> None:
     server = openai_server(answering)
     model = House(base_url=f"{server.url}/v1", api_key="test", max_retries=0, house="yours", http_socket_options=())

@@ -78,6 +78,7 @@ def test_no_such_host(openai_server: Serve) -> None:
     assert str(results[0].ended).endswith("there is no such host: check its base URL and the network")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_refused_connection_counts_when_it_is_met_repeatedly(host: str) -> None:
     with socket.socket() as closed:

@@ -97,6 +97,7 @@ def test_a_single_sample_raises_what_the_evaluator_raises_unless_it_is_to_be_rep
     assert reported.evaluate_string_pairs(**PAIR)["value"] is None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("face", ["sync", "async", "runnable", "async runnable"])
 def test_report_keeps_value_none(openai_server: Serve, face: str) -> None:
     answer = asked(face, pairwise(openai_server([DEAD_KEY]), on_not_graded="report"), **PAIR)
@@ -203,6 +204,7 @@ def test_a_wrong_choice_is_refused_before_anything_is_asked(openai_server: Serve
     assert server.calls == 0
 
 
+@pytest.mark.slow
 def test_a_bare_evaluator_raises_where_its_model_is_down(openai_server: Serve) -> None:
     """What the harnessed evaluator stands in for."""
     for reply, kind in ((DEAD_KEY, AuthenticationError), (Reply.reset(), APIConnectionError)):

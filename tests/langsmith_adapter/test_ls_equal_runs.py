@@ -79,6 +79,7 @@ def test_equal_runs_of_several_threads_are_asked_once(log: SqlLog) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_named_run_goes_on_with_new_runs_that_answered_alike(log: SqlLog) -> None:
     judge = Counting()
     first = harnessed(judge, log).evaluate_run(a_run())
@@ -106,6 +107,7 @@ def test_without_a_name_every_run_is_asked(log: SqlLog) -> None:
     assert judge.calls == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_every_repetition_of_an_experiment_gets_feedback(
     langsmith_server: Serve, log: SqlLog, *, asynchronous: bool

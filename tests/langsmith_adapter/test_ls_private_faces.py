@@ -50,6 +50,7 @@ def test_no_face_uploads_what_is_judged(
     assert "KEPT" not in server.text
 
 
+@pytest.mark.slow
 def test_a_chain_around_a_private_one_posts_its_own_run_alone(
     langsmith_server: LangSmithServerFactory, openai_server: Callable[..., OpenAIServer]
 ) -> None:

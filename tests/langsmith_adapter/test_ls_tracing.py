@@ -179,6 +179,7 @@ def test_a_caller_that_awaits(langsmith_server: LangSmithServerFactory) -> None:
     assert server.tree() == ("suite", "chain", [TREE, TREE, TREE, LOOK])
 
 
+@pytest.mark.slow
 def test_cases_side_by_side_keep_their_samples(langsmith_server: LangSmithServerFactory) -> None:
     server = langsmith_server()
     cases = [PairwiseCase(case_id=str(number), output=str(number), output_b="b") for number in range(20)]
@@ -433,6 +434,7 @@ def compare(judge: Any, one: JudgeHarness) -> Any:
     return harness_evaluator(judge, one).evaluate_string_pairs(input="Which?", prediction="SECRET", prediction_b="b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multipart", [True, False])
 def test_langchain_runs_land_below_their_samples(
     langsmith_server: LangSmithServerFactory,
@@ -462,6 +464,7 @@ def test_langchain_runs_land_below_their_samples(
     assert server.unknown == []
 
 
+@pytest.mark.slow
 def test_langchain_below_an_asynchronous_caller(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
     server, judging = langsmith_server(), openai_server(always_first)
     judge = harness_evaluator(langchain_judge(judging), harness())
@@ -494,6 +497,7 @@ def right(request: Request) -> Reply:
     return Reply.text('{"reasoning": "it is", "score": true}')
 
 
+@pytest.mark.slow
 def test_openevals_runs_land_below_their_samples(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -541,6 +545,7 @@ def test_nothing_is_sent_while_tracing_is_off(langsmith_server: LangSmithServerF
     assert uploads(server) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("private", "enabled"), [(True, True), (False, "local"), (True, "local")])
 def test_private_and_local_send_nothing(
     langsmith_server: LangSmithServerFactory,
@@ -554,6 +559,7 @@ def test_private_and_local_send_nothing(
     assert uploads(server) == []
 
 
+@pytest.mark.slow
 def test_what_is_around_a_private_measurement_is_traced(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -584,6 +590,7 @@ def test_rewrites_and_calls_of_an_executor_of_ones_own_are_private_each(
     assert "SECRET" not in server.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("private", [True, False])
 def test_tracers_that_langchain_hands_down_are_private_too(
     langsmith_server: LangSmithServerFactory,

@@ -73,6 +73,7 @@ def test_a_call_that_failed_is_tried_again(openai_server: Serve, factory: Any, f
     assert answer["metadata"]["harness"]["usage"]["attempts"] == server.calls == 4
 
 
+@pytest.mark.slow
 def test_failed_answers_count_in_the_shares(openai_server: Serve) -> None:
     server = openai_server([scored(score=True), Reply.text("no JSON"), Reply.refusal()])
     harness = JudgeHarness(perturbations=["none"], repetitions=6, aggregation_rule="supermajority(2/3)", min_valid=1)
@@ -147,6 +148,7 @@ def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
     assert unread_by_judge(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
 
 
+@pytest.mark.slow
 def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Serve) -> None:
     model = chat_model(openai_server([Reply.text("fine")]))
 

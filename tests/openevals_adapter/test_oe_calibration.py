@@ -132,6 +132,7 @@ def test_a_label_set_is_measured_once_for_all_calls(openai_server: Serve, *, kno
     assert first["comment"] == "because"
 
 
+@pytest.mark.slow
 def test_one_sample_beside_a_label_set_is_the_cases_own(openai_server: Serve) -> None:
     harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority", calibration_set=LABELS)
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server(knows_france))), harness)

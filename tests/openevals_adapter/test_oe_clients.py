@@ -31,6 +31,7 @@ def connections(client: Any) -> int:
     return len(http._transport._pool.connections)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [client_of, chat_model])
 def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, made: Callable[..., Any]) -> None:
     server = openai_server(lambda _: scored(score=True))

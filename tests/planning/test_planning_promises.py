@@ -132,6 +132,7 @@ def majority(rate: float, samples: int, noise: float) -> float:
     return float(betabinom.sf(samples // 2, samples, rate * size, (1 - rate) * size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design", [(1, 2), *(pytest.param(one, marks=pytest.mark.slow) for one in ((2, 1), (1, 3), (2, 2)))]
 )

@@ -104,6 +104,7 @@ def test_without_a_pilot_nothing_is_said_about_repetitions() -> None:
     assert configured.cheapest == configured.designs[0]
 
 
+@pytest.mark.slow
 def test_numbers_of_what_was_not_measured_are_not_tried() -> None:
     unperturbed = pilot_of([row for n in range(30) for row in sampled([n, n + n % 5], case_id=f"c{n}")])
     assert {one.perturbations for one in plan(pilot=unperturbed).designs} == {1}

@@ -103,6 +103,7 @@ def test_tests_without_a_result_are_counted(run: Run) -> None:
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("options", "code", "lines"),
     [
@@ -188,6 +189,7 @@ def test_it(judgeharness, request):
     ran.stdout.fnmatch_lines(["*report.json was not written (Is a directory)."])
 
 
+@pytest.mark.slow
 def test_each_evaluation_is_a_group_of_junit_properties(run: Run) -> None:
     tests = """
 def test_it(judgeharness):
@@ -300,6 +302,7 @@ def test_gates_of_a_file_hold_beside_those_of_options(run: Run, pytester: pytest
     )
 
 
+@pytest.mark.slow
 def test_prices_make_a_bill(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "suite.json").write_text(
         json.dumps(
@@ -416,6 +419,7 @@ def test_with_the_fixture(judgeharness):
 """
 
 
+@pytest.mark.slow
 def test_a_report_takes_in_what_migrated_evaluators_measure(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(MIGRATED, "--judgeharness-out", "all.jsonl")
     ran.assert_outcomes(passed=2)
@@ -433,6 +437,7 @@ def test_one(judgeharness, key):
 """
 
 
+@pytest.mark.slow
 def test_no_secret_among_a_tests_parameters_is_written_down(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(KEYED, "--judgeharness-out", "out")
     ran.assert_outcomes(passed=2)
@@ -443,6 +448,7 @@ def test_no_secret_among_a_tests_parameters_is_written_down(run: Run, pytester: 
     assert not [file for file in out.rglob("*") if file.is_file() and "sk-abcdef" in file.read_text(encoding="utf-8")]
 
 
+@pytest.mark.slow
 def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(MIGRATED, "--judgeharness-out", "out")
     ran.assert_outcomes(passed=2)
@@ -459,6 +465,7 @@ def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> No
     assert all(json.dumps(["Test", test], separators=(",", ":")) in page for test in asked)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_asked_of_the_session_the_fixture_alone_is_shown(run: Run) -> None:
     ran = run(MIGRATED)
     ran.assert_outcomes(passed=2)

@@ -36,6 +36,7 @@ def test_all_matches_give_the_whole_ranking(method: str) -> None:
     assert numbers(point) == {1.0}
 
 
+@pytest.mark.slow
 def test_many_judges_are_not_conditioned_draw_by_draw() -> None:
     options = {"fractions": (0.5,), "draws": 2}
     for judges, used in ((20, "conditional"), (21, "bradley-terry")):

@@ -115,6 +115,7 @@ def test_statsmodels_clusters_of_several_pairs_give_the_same_errors(drawn: Credi
     assert POINTS**2 * differences_of(covariance) == pytest.approx(differences_of(fit.covariance), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_statsmodels_conditional_logit_finds_the_same_abilities_and_information(drawn: Credits) -> None:
     fit, matches = fit_conditional(drawn), matches_of(drawn)
     judges = len(drawn.judges)

@@ -55,6 +55,7 @@ def made_of(rows: Iterable[VerdictRow], **request: Any) -> Portfolio:
     return portfolio_of(material(rows, **request))
 
 
+@pytest.mark.slow
 def test_every_analysis_has_results_or_a_reason() -> None:
     made = made_of(log())
     assert set(made.results) | set(made.absent) == set(ANALYSES)
@@ -81,6 +82,7 @@ def test_groups_are_held_against_the_whole() -> None:
     assert {one.group for one in made.class_bias} == {None, "a", "b"}
 
 
+@pytest.mark.slow
 def test_a_column_of_many_values_is_no_kind_of_pairs() -> None:
     right = {name: marks * 3 for name, marks in RIGHT.items()}
     numbered = "".join(chr(ord("a") + place) for place in range(26)) + "ABCD"
@@ -97,6 +99,7 @@ def test_audit_labels_leave_no_pair_out() -> None:
     assert by_flags.report.n_flagged == 2
 
 
+@pytest.mark.slow
 def test_audit_labels_of_no_pair_are_said() -> None:
     made = portfolio_of(material(log(mark="0000000000"), audit="mark"))
     assert made.absent["audit"] == "no pair that has a difficulty has a label in column 'mark'"
@@ -138,11 +141,13 @@ def test_two_judges_have_no_rank_correlation() -> None:
     assert made.absent["stability"] == "a rank correlation needs 3 judges that are ranked"
 
 
+@pytest.mark.slow
 def test_without_a_choice_between_a_and_b_nobody_prefers_a_side() -> None:
     rows = [replace(row, verdict="PASS" if row.verdict == "A" else "FAIL", gold="PASS") for row in log()]
     assert "self_preference" in made_of(rows).absent
 
 
+@pytest.mark.slow
 def test_scores_of_single_answers() -> None:
     rows = [
         VerdictRow(

@@ -250,6 +250,7 @@ def rubrics(draw: st.DrawFn) -> list[VerdictRow]:
     return rows + [failed(100 + n, outcome=draw(broken)) for n in range(draw(st.integers(0, 2)))]
 
 
+@pytest.mark.slow
 @given(
     rubrics(),
     st.sampled_from(["majority", "median"]),

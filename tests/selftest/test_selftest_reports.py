@@ -32,6 +32,7 @@ def reported(check: Any, place: int, replicates: int = 1) -> Any:
     return check.simulate(check.points[place], replicates, np.random.default_rng(1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ["fault: position", "fault: every attack at once", "fault: sentinel.off_topic, scores"]
 )

@@ -87,6 +87,7 @@ def test_a_judge_that_answers_at_once_is_asked_little_beyond_the_stop() -> None:
     assert len(until.opened) <= until.units + 16
 
 
+@pytest.mark.slow
 def test_the_evidence_is_the_same_whichever_case_is_answered_first() -> None:
     found = {}
     for concurrency in (1, 8):

@@ -82,6 +82,7 @@ def test_every_rate_is_what_the_answers_show(name: str) -> None:
     agrees(truth.agreement, again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairwise", "steady"])
 def test_position_is_what_the_fold_of_a_log_finds(name: str) -> None:
     judge, truth = JUDGES[name], JUDGES[name].truth(quality_difference=QUALITY)
@@ -123,6 +124,7 @@ def test_drift_moves_the_chance_call_by_call() -> None:
     assert truth.chance("A", call=750) > truth.chance("A") + 0.2
 
 
+@pytest.mark.slow
 def test_failures_come_as_often_as_planted_and_change_no_verdict() -> None:
     plain, failing = SimulatedJudge(), SimulatedJudge(refusal=0.1, garbage=0.2)
     rows = failing.rows(same_cases("pairwise"), repetitions=1)
