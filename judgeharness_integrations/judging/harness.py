@@ -209,15 +209,14 @@ class JudgeHarness:
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         check_calibration(known := loaded(CalibrationReport, calibration), calibration_set)
         self.passport = _passport(passport)
-        aggregation_rule = aggregation_rule if self.passport is None else self.passport.rule()
-        self.design = designed(chosen, aggregation_rule, instructions, **measuring, curtail=curtail)
+        folding = aggregation_rule if self.passport is None else self.passport.rule()
+        self.design = designed(chosen, folding, instructions, **measuring, curtail=curtail)
         check_certificate(promised := loaded(Certificate, certificate), self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
         self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
-        self.perturbations, self._rewritten = chosen, Rewritten()
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts, retrying=retrying)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
-        self.executor, self._rewritten = executor or local, Rewritten()
+        self.executor, self.perturbations, self._rewritten = executor or local, chosen, Rewritten()
         self._anchor = Anchor(
             design=self.design,
             plan=self._plans,
