@@ -19,7 +19,7 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
     Which,
 )
-from judgeharness_integrations.benchmark.results.rows import (
+from judgeharness_integrations.benchmark.results.judgments import (
     CRITERIA,
     FLAWED,
     SCORE,

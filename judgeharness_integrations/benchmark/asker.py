@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.usage import Spent, spent_by
-from judgeharness_integrations.benchmark.journal import Asked, Journal
+from judgeharness_integrations.benchmark.folder import Asked, Journal
 from judgeharness_integrations.benchmark.pair import (
     Behaviour,
     Blueprints,

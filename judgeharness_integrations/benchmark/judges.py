@@ -13,7 +13,7 @@ from typing import Any, Final
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.benchmark.asker import TEXT, object_of, prompt
 from judgeharness_integrations.benchmark.pair import Conversation, Document, Pair, Side, Taxonomy, chunks_of, clean
-from judgeharness_integrations.benchmark.results.rows import (
+from judgeharness_integrations.benchmark.results.judgments import (
     FLAWED,
     NONE,
     SCORE,

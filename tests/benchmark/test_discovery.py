@@ -18,28 +18,26 @@ from judgeharness_integrations.benchmark.discovery import (
     Batch,
     Cover,
     Found,
+    Nearest,
+    Proposal,
+    ProposalsFile,
     Suggested,
     Transcript,
     batches,
     cover_prompt,
     covered,
-    propose_prompt,
-    proposed,
-    read_transcripts,
-)
-from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.proposals import (
-    Nearest,
-    Proposal,
-    ProposalsFile,
     decided,
     joined,
     nearest,
     proposals_of,
+    propose_prompt,
+    proposed,
     read_proposals,
+    read_transcripts,
     write_proposals,
     write_taxonomy,
 )
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.taxonomy import (
     BehaviourEntry,
     FailureTypeEntry,

@@ -16,6 +16,7 @@ from support.benchmark_roles import offline
 from support.benchmark_scripted import KINDS, LIBRARY, Scripted, answer_to, conditions_of, material_of, pieces
 
 from judgeharness_integrations.benchmark.asker import Asker, AskError, Material, UnreadableError
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import (
     blueprints_prompt,
     conversation_prompt,
@@ -23,7 +24,6 @@ from judgeharness_integrations.benchmark.generation import (
     read_blueprints,
     read_conversation,
 )
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import LAYERS, Chunk, Pair
 from judgeharness_integrations.judging.chatmodels import Prompt
 from judgeharness_integrations.judging.execution.budget import Budget

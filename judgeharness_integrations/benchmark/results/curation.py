@@ -17,8 +17,7 @@ from judgeharness_integrations.analysis.ranking.ranking import leaderboard
 from judgeharness_integrations.analysis.ranking.report import RankReport
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
 from judgeharness_integrations.benchmark.pair import Pair, Record
-from judgeharness_integrations.benchmark.results.judgments import order_rule
-from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode
+from judgeharness_integrations.benchmark.results.judgments import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode, order_rule
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 CURATED: Final = "curated.jsonl"

@@ -12,7 +12,7 @@ from judgeharness_integrations._errors import (
     UsageError,
 )
 from judgeharness_integrations.analysis.ranking.correctness import Failures
-from judgeharness_integrations.benchmark.results.rows import Mode
+from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.reporting.terminal import Row, console, safe

@@ -18,16 +18,16 @@ from judgeharness_integrations.benchmark.folder import (
     LOCK,
     TAXONOMY,
     BenchmarkFolder,
+    Journal,
     Settings,
     check_fits,
     digest_of,
 )
 from judgeharness_integrations.benchmark.generation import generated
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
 from judgeharness_integrations.benchmark.results.checks import flow, reasons
-from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
+from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import terminable, undisturbed

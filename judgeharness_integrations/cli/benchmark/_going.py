@@ -13,7 +13,7 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
-from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
+from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
 from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.chatmodels import ChatModel
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.benchmark.journal import StepUsage
+    from judgeharness_integrations.benchmark.folder import StepUsage
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
