@@ -13,9 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, 
 
 from judgeharness_integrations._errors import ConfigError, LogFormatError, UnknownNameError, UsageError
 from judgeharness_integrations.benchmark.asker import TEXT, Asker, UnreadableError, object_of, prompt
-from judgeharness_integrations.benchmark.documents import found_files
+from judgeharness_integrations.benchmark.documents import found_files, text_of_file
 from judgeharness_integrations.benchmark.folder import write_whole
-from judgeharness_integrations.benchmark.formats import text_of_file
 from judgeharness_integrations.benchmark.pair import Record, Taxonomy, clean, unused_name
 from judgeharness_integrations.benchmark.taxonomy import (
     KINDS,
