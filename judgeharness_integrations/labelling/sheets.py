@@ -1,4 +1,4 @@
-"""The labelling loop: one question at a time, every answer written at once."""
+"""Labelling: one question at a time, or the sheet of one annotator as a file; the rows that answers become."""
 
 from __future__ import annotations
 
