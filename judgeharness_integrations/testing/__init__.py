@@ -6,9 +6,15 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
-    from judgeharness_integrations.testing.checks import CHECKS
-    from judgeharness_integrations.testing.checks.laws import check_perturbation, check_rule
-    from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
+    from judgeharness_integrations.testing.conformance import (
+        CHECKS,
+        AdapterReport,
+        CheckResult,
+        check_adapter,
+        check_bench,
+        check_perturbation,
+        check_rule,
+    )
     from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, verdict_text
     from judgeharness_integrations.testing.simulating.cases import simulated_cases
     from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
@@ -38,7 +44,7 @@ __all__ = [
 
 # Loaded at first use: pytest imports the plugin beside them in every session.
 _HOMES = {
-    "CHECKS": "checks",
+    "CHECKS": "conformance",
     "GARBAGE": ".judging.bench",
     "AdapterReport": "conformance",
     "Bench": ".judging.bench",
@@ -53,8 +59,8 @@ _HOMES = {
     "SimulatedTruth": "simulating.truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
-    "check_perturbation": "checks.laws",
-    "check_rule": "checks.laws",
+    "check_perturbation": "conformance",
+    "check_rule": "conformance",
     "simulated_cases": "simulating.cases",
     "verdict_text": "judges",
 }
