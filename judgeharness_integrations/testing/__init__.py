@@ -16,8 +16,7 @@ if TYPE_CHECKING:
         check_rule,
     )
     from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, verdict_text
-    from judgeharness_integrations.testing.simulating.cases import simulated_cases
-    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
+    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge, simulated_cases
     from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
 
 __all__ = [
@@ -61,7 +60,7 @@ _HOMES = {
     "check_bench": "conformance",
     "check_perturbation": "conformance",
     "check_rule": "conformance",
-    "simulated_cases": "simulating.cases",
+    "simulated_cases": "simulating.judge",
     "verdict_text": "judges",
 }
 

@@ -1,4 +1,4 @@
-"""The conformance suite: what adapters, perturbations and rules must keep of the harness's promises, checked on yours."""
+"""The conformance suite: what adapters, perturbations and rules must keep of the harness's promises, checked."""
 
 from __future__ import annotations
 

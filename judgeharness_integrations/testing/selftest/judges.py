@@ -21,8 +21,7 @@ from judgeharness_integrations.testing.selftest.check import (
     Reports,
     grid,
 )
-from judgeharness_integrations.testing.simulating.cases import simulated_cases
-from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
+from judgeharness_integrations.testing.simulating.judge import SimulatedJudge, simulated_cases
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 if TYPE_CHECKING:
