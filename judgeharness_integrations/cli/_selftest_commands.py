@@ -19,8 +19,8 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.analysis.planning import Goal
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck
-from judgeharness_integrations.testing.selftest.workflows.looking import DELTA, planted_population
-from judgeharness_integrations.testing.selftest.workflows.planning import pilot_rows, two_systems
+from judgeharness_integrations.testing.selftest.looking import DELTA, planted_population
+from judgeharness_integrations.testing.selftest.planning import pilot_rows, two_systems
 
 _MODULE: Final = "judgeharness_selftest_judge"
 _JUDGE: Final = """import zlib
