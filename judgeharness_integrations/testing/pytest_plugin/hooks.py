@@ -130,10 +130,10 @@ class Hooks:
         """Show what the session's judges came to."""
         if self._suite is None or not self._suite.worth_showing:
             return
-        from judgeharness_integrations.testing.pytest_plugin.showing import shown  # noqa: PLC0415 - loads rich
+        from judgeharness_integrations.testing.pytest_plugin.suite import summary_lines  # noqa: PLC0415
 
         terminalreporter.section("judgeharness")
-        for line in shown(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it
+        for line in summary_lines(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it
             terminalreporter.line(line)
 
     def pytest_unconfigure(self) -> None:
