@@ -149,9 +149,7 @@ class Designer:
     def _anchor(self, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Return the calibration and the certificate: the marker's, else the file's."""
         given = {
-            name: self._root / Path(keys[name]).expanduser()
-            for name in ("calibration", "certificate")
-            if name in wanted
+            name: self._root / Path(keys[name]).expanduser() for name in ("calibration", "certificate") if name in keys
         }
         calibration = {} if "calibration" in given else build_calibration(self._file)
         return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given
