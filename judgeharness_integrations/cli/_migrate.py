@@ -19,8 +19,7 @@ from rich.text import Text
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, USAGE
-from judgeharness_integrations.migration.rewriting.changes import Change, Level, Rewrite
-from judgeharness_integrations.migration.rewriting.project import (
+from judgeharness_integrations.migration.rewriting import (
     Cost,
     FileRewrite,
     Migration,
@@ -28,6 +27,7 @@ from judgeharness_integrations.migration.rewriting.project import (
     diff_of,
     migrated,
 )
+from judgeharness_integrations.migration.rewriting.changes import Change, Level, Rewrite
 from judgeharness_integrations.migration.sources import ConfigSource, Source
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text

@@ -20,7 +20,7 @@ from judgeharness_integrations.migration.inspection import (
     suppressions_of,
     unresolved_judges,
 )
-from judgeharness_integrations.migration.rewriting.project import NextStep, next_step
+from judgeharness_integrations.migration.rewriting import NextStep, next_step
 from judgeharness_integrations.migration.rules import RULES, codes_matching
 from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
 from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE

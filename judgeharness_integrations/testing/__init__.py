@@ -15,9 +15,14 @@ if TYPE_CHECKING:
         check_perturbation,
         check_rule,
     )
-    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, verdict_text
-    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge, simulated_cases
-    from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
+    from judgeharness_integrations.testing.judges import (
+        RecordedJudge,
+        ScriptedJudge,
+        SimulatedJudge,
+        simulated_cases,
+        verdict_text,
+    )
+    from judgeharness_integrations.testing.truth import SimulatedTruth
 
 __all__ = [
     "CHECKS",
@@ -54,13 +59,13 @@ _HOMES = {
     "RecordedJudge": "judges",
     "Script": ".judging.bench",
     "ScriptedJudge": "judges",
-    "SimulatedJudge": "simulating.judge",
-    "SimulatedTruth": "simulating.truth",
+    "SimulatedJudge": "judges",
+    "SimulatedTruth": "truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
     "check_perturbation": "conformance",
     "check_rule": "conformance",
-    "simulated_cases": "simulating.judge",
+    "simulated_cases": "judges",
     "verdict_text": "judges",
 }
 

@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, Join
 from judgeharness_integrations.analysis.ranking.rating import Method, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.testing.judges import SimulatedJudge, simulated_cases
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Alarms,
@@ -34,11 +35,10 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
 )
 from judgeharness_integrations.testing.selftest.proportions import equal_clusters
-from judgeharness_integrations.testing.simulating.judge import SimulatedJudge, simulated_cases
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.simulating.answering import Kind
+    from judgeharness_integrations.testing.simulation import Kind
 
 
 _COPIES = 0.5  # share of a cluster's pairs that are copies of its first

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.testing.simulating.answering import (
+from judgeharness_integrations.testing.simulation import (
     JudgeParameters,
     obedience,
     same,
@@ -20,9 +20,6 @@ from judgeharness_integrations.testing.simulating.answering import (
     shift,
 )
 from judgeharness_integrations.verdictlog.row import Verdict, probe_name
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import Verdict
 
 _NOTHING = 1e-12
 Floats = NDArray[np.float64]
