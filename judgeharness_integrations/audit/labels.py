@@ -78,7 +78,7 @@ class AuditLog:
                 says that this cannot be told.
 
         """
-        with kept_or_told(self.path), self._locked():
+        with storing_labels(self.path), self._locked():
             lines = list(self._lines())
             said = AuditLabel(
                 pair_id=pair_id,
@@ -144,7 +144,7 @@ class AuditLog:
 
 
 @contextmanager
-def kept_or_told(path: Path) -> Iterator[None]:
+def storing_labels(path: Path) -> Iterator[None]:
     """Tell in one sentence that a label could not be written."""
     try:
         yield

@@ -341,7 +341,7 @@ class Material:
     @property
     def text(self) -> str:
         """The chunks as models read them: each under its id in brackets and its headings."""
-        return "\n\n".join(chunk.shown for chunk in self.chunks)
+        return "\n\n".join(chunk.prompt_text for chunk in self.chunks)
 
     def conditions_text(self, side: Which | None = None) -> str:
         """Return the conditions as JSON, with the texts of the taxonomy.

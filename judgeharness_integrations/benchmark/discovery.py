@@ -63,7 +63,7 @@ class Transcript(Record):
     transcript_id: str
     text: str
 
-    def shown(self, most: int) -> str:
+    def excerpt(self, most: int) -> str:
         """Return the text with its middle left out where it is longer than `most` characters; it is said how much."""
         if len(self.text) <= most:
             return self.text
@@ -130,7 +130,7 @@ def cover_prompt(transcript: Transcript, taxonomy: Taxonomy, *, kind: Kind) -> P
     types = list(getattr(taxonomy, kind).values())
     names = [*(entry.name for entry in types), _OTHER, _NOTHING]
     schema = object_of("cover", {"shows": TEXT, "reason": TEXT, "type": {"type": "string", "enum": names}})
-    given = [("Transcript", transcript.shown(LONGEST))]
+    given = [("Transcript", transcript.excerpt(LONGEST))]
     return prompt(COVER, given, schema, template=f"{COVER}_{kind}", types=types)
 
 
@@ -205,7 +205,7 @@ def propose_prompt(batch: Batch, taxonomy: Taxonomy, *, kind: Kind) -> Prompt:
     new = object_of("new_type", {**_PROPERTIES[kind], "examples": numbers})
     schema = object_of("new_types", {"types": {"type": "array", "items": new}})
     given = [
-        (f"Conversation {number}", f"Seen in it: {seen}\n\n{transcript.shown(_LONGEST_IN_BATCH)}")
+        (f"Conversation {number}", f"Seen in it: {seen}\n\n{transcript.excerpt(_LONGEST_IN_BATCH)}")
         for number, (transcript, seen) in enumerate(zip(batch.transcripts, batch.shows, strict=True), start=1)
     ]
     types = list(getattr(taxonomy, kind).values())
@@ -242,12 +242,12 @@ def _lines(path: Path) -> Iterator[tuple[str, Transcript]]:
                 line = _Line.model_validate(record)
             except ValidationError as error:
                 raise at_line(first_problem(error.errors(include_url=False), where, _Line), where) from None
-            yield where, Transcript(transcript_id=clean(line.id), text=clean(_said(line, where)))
+            yield where, Transcript(transcript_id=clean(line.id), text=clean(_line_text(line, where)))
     except LogFormatError as error:
         raise UsageError(str(error).replace("a row is", "a transcript is")) from error
 
 
-def _said(line: _Line, where: str) -> str:
+def _line_text(line: _Line, where: str) -> str:
     if (line.text is None) == (line.messages is None):
         raise UsageError(f"{where}: a transcript has either text or messages: give one of them.")
     if line.messages is None:

@@ -107,7 +107,7 @@ class Journal:
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=_BUSY_S, isolation_level=None)
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._storage_error(error) from error
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # survives a killed process, not a power cut
@@ -115,7 +115,7 @@ class Journal:
             self._connection.execute(_EMPTIES)
         except sqlite3.Error as error:
             self._connection.close()
-            raise self._told(error) from error
+            raise self._storage_error(error) from error
 
     def find(self, asked: Asked) -> Completion | None:
         """Return the answer to a request that was made before."""
@@ -124,7 +124,7 @@ class Journal:
         try:
             return Completion(**json.loads(rows[0][0])) if rows else None
         except (TypeError, ValueError) as error:
-            raise self._told(error) from error
+            raise self._storage_error(error) from error
 
     def add(self, asked: Asked, answer: Completion, *, tries: int) -> Completion:
         """Keep an answer and return it as it is kept; `tries`: how many attempts it took.
@@ -174,9 +174,9 @@ class Journal:
             with self._lock, closing(self._connection.execute(sql, values)) as cursor:
                 return cursor.fetchall()
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._storage_error(error) from error
 
-    def _told(self, error: Exception) -> LogStorageError:
+    def _storage_error(self, error: Exception) -> LogStorageError:
         return LogStorageError(f"{self.path} cannot be used ({error}): make room, or give another folder.")
 
 

@@ -305,7 +305,7 @@ def _context(pair: Pair, documents: Mapping[str, Document]) -> str | None:
         raise CaseError(
             f"{pair.pair_id} draws on chunk {missing[0]!r}, which no document holds: restore documents.jsonl."
         )
-    return "\n\n".join(chunks[name].shown for name in pair.conditions.chunks) or None
+    return "\n\n".join(chunks[name].prompt_text for name in pair.conditions.chunks) or None
 
 
 def _whole(value: Any) -> int | None:

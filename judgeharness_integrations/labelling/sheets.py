@@ -19,7 +19,7 @@ from judgeharness_integrations.labelling.questions import (
     command_of,
     kind_of,
     kinds_of,
-    shown,
+    question_lines,
     verdict_of,
 )
 from judgeharness_integrations.labelling.resultsheets import AnnotatedLabel, item_of, read_annotated_labels, write_sheet
@@ -139,7 +139,10 @@ class Session:
     def _show(self, place: int, *, whole: bool = False) -> None:
         question = self._questions[place]
         about = "" if question.criterion == "verdict" else f", {safe_text(question.criterion, 60)}"
-        lines = [f"\n{place + 1} of {len(self._questions)}{about}", *shown(question, width=self._width, whole=whole)]
+        lines = [
+            f"\n{place + 1} of {len(self._questions)}{about}",
+            *question_lines(question, width=self._width, whole=whole),
+        ]
         self._say("\n".join(lines) + "\n")
 
     def _ask(self, place: int) -> _Step:

@@ -224,14 +224,14 @@ _OF_A_DICT = frozenset({"items", "keys", "values"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class JudgeCount:
     """How many judges a call makes; at least so many where it is not `exact`."""
 
     count: int = 1
     exact: bool = True
 
 
-def judges_made(view: ModuleView, call: cst.Call) -> Made:
+def judge_count(view: ModuleView, call: cst.Call) -> JudgeCount:
     """Return how many judges a call makes, by the literals that the loops around it run over.
 
     A loop counts where it makes a list or dict of judges, or where what it runs over is part of the judge: a judge
@@ -243,7 +243,7 @@ def judges_made(view: ModuleView, call: cst.Call) -> Made:
             continue
         length = None if getattr(loop, "ifs", ()) else literal_length(view, getattr(loop, "iter", None))
         count, exact = count * (1 if length is None else length), exact and length is not None
-    return Made(count=count, exact=exact)
+    return JudgeCount(count=count, exact=exact)
 
 
 def _counts(loop: cst.For | cst.While | cst.CompFor, call: cst.Call) -> bool:

@@ -31,6 +31,7 @@ from judgeharness_integrations.testing.simulation import (
     Known,
     answers,
     asked,
+    changed_case,
     evidence,
     known,
     named,
@@ -38,7 +39,6 @@ from judgeharness_integrations.testing.simulation import (
     raw_text,
     reads_texts,
     scale_of,
-    shown,
 )
 from judgeharness_integrations.testing.truth import SimulatedTruth
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
@@ -251,7 +251,7 @@ class SimulatedJudge(JudgeParameters):
     @property
     def identity(self) -> JudgeIdentity:
         """Its name and every number that is not the default."""
-        return JudgeIdentity(name=self.name, parameters={"simulated": self.kind, **self._told()})
+        return JudgeIdentity(name=self.name, parameters={"simulated": self.kind, **self._own_parameters()})
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -333,15 +333,15 @@ class SimulatedJudge(JudgeParameters):
         quality = self.quality_difference if quality_difference is None else quality_difference
         return SimulatedTruth(judge=self, quality_difference=quality, name_lead=name_lead, length_lead=length_lead)
 
-    def _told(self) -> dict[str, Any]:
+    def _own_parameters(self) -> dict[str, Any]:
         """Return the parameters that are not the default."""
-        told = {}
+        own = {}
         for one in fields(self):
             default = one.default if one.default_factory is MISSING else one.default_factory()
             value = getattr(self, one.name)
             if one.init and one.name not in {"name", "kind"} and value != default:
-                told[one.name] = dict(value) if isinstance(value, Mapping) else value
-        return told
+                own[one.name] = dict(value) if isinstance(value, Mapping) else value
+        return own
 
 
 class _Question(NamedTuple):
@@ -413,7 +413,7 @@ def _judged(judge: SimulatedJudge, cases: Iterable[Case]) -> list[Known]:
 
 def _question(judge: SimulatedJudge, one: Known, change: Perturbation, seed: int) -> _Question | None:
     """Return what is asked, None where the perturbation does not fit the case."""
-    case = shown(one, change, seed=seed, reads_texts=reads_texts(judge))
+    case = changed_case(one, change, seed=seed, reads_texts=reads_texts(judge))
     if case is None:
         return None
     return _Question(one, change, asked(judge, case, one.case_id, change.name, swapped=change.swaps))

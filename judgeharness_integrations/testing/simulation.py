@@ -66,7 +66,7 @@ def known(case: Case) -> Known:
     return _known(_Same(case))
 
 
-def shown(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> Case | None:
+def changed_case(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> Case | None:
     """Return a case under a perturbation, None where that does not fit; the texts stay where nobody would notice.
 
     Raises:
@@ -74,7 +74,7 @@ def shown(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> 
 
     """
     noticed = reads_texts or one.alike or not _is_format(change.name)
-    return _shown(_Same(one.case), change, seed if noticed else None)
+    return _changed_case(_Same(one.case), change, seed if noticed else None)
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +101,7 @@ def _known(same: _Same) -> Known:
 
 
 @lru_cache(maxsize=_MOST)
-def _shown(same: _Same, change: Perturbation, seed: int | None) -> Case | None:
+def _changed_case(same: _Same, change: Perturbation, seed: int | None) -> Case | None:
     if change.fits(same.case):
         return None
     if seed is None:

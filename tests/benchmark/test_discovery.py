@@ -120,7 +120,7 @@ def test_an_id_stands_once_and_there_is_a_transcript_at_all(tmp_path: Path) -> N
 
 @given(st.text(min_size=1), st.integers(3, 50))
 def test_a_long_transcript_is_shown_without_its_middle_and_says_so(text: str, most: int) -> None:
-    shown = Transcript(transcript_id="t", text=text).shown(most)
+    shown = Transcript(transcript_id="t", text=text).excerpt(most)
     if len(text) <= most:
         assert shown == text
     else:

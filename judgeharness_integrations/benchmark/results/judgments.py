@@ -95,7 +95,7 @@ def joined(
 
     """
     known = {pair.pair_id: pair for pair in pairs}
-    columns = {name: _columns_of(pair) | _found(name, audit) for name, pair in known.items()}
+    columns = {name: _columns_of(pair) | _audit_attributes(name, audit) for name, pair in known.items()}
     gold = {name: gold_of(pair) for name, pair in known.items()}
     mine = [
         replace(
@@ -183,7 +183,7 @@ def _in_order(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[Ver
     return sorted(rows, key=lambda row: (pairs[row.case_id].conditions.number, row.case_id, *_place(row)))
 
 
-def _found(pair_id: str, audit: Mapping[str, str | None] | None) -> dict[str, str | float]:
+def _audit_attributes(pair_id: str, audit: Mapping[str, str | None] | None) -> dict[str, str | float]:
     if audit is None:
         return {}
     label = audit.get(pair_id)
@@ -197,7 +197,7 @@ def _place(row: VerdictRow) -> tuple[str, str, str, int]:
 
 def _of_pair(place: _Place, sides: Mapping[Side, _Call]) -> list[VerdictRow]:
     verdict = _verdict(sides)
-    told = _told(sides, verdict)
+    worse = _worse_side(sides, verdict)
     first = next(iter(sides["A"].values()))
     every = [row for side in sorted(sides) for row in sides[side].values()]
     shared: dict[str, Any] = {
@@ -210,7 +210,7 @@ def _of_pair(place: _Place, sides: Mapping[Side, _Call]) -> list[VerdictRow]:
         "raw": None,
         **dict.fromkeys(_SUMMED),
     }
-    answers = {VERDICT: verdict, TURN: _named(sides, told, TURN), TYPE: _named(sides, told, TYPE)}
+    answers = {VERDICT: verdict, TURN: _named(sides, worse, TURN), TYPE: _named(sides, worse, TYPE)}
     gold = _gold(first)
     made = [
         replace(first, **shared, **vars(answer), criterion=name, gold=gold[name]) for name, answer in answers.items()
@@ -220,11 +220,11 @@ def _of_pair(place: _Place, sides: Mapping[Side, _Call]) -> list[VerdictRow]:
 
 
 def _gold(row: VerdictRow) -> dict[str, Verdict]:
-    told = row.attributes
+    gold = row.attributes
     return {
-        VERDICT: str(told["better"]),
-        TURN: turn_label(int(told["flawed_round"])),
-        TYPE: str(told["failure_type"]),
+        VERDICT: str(gold["better"]),
+        TURN: turn_label(int(gold["flawed_round"])),
+        TYPE: str(gold["failure_type"]),
     }
 
 
@@ -243,7 +243,7 @@ def _worst(*rows: VerdictRow | None) -> Outcome:
     return min(found, key=_FAILURES.index)
 
 
-def _told(sides: Mapping[Side, _Call], verdict: _Answered) -> Side | _Answered:
+def _worse_side(sides: Mapping[Side, _Call], verdict: _Answered) -> Side | _Answered:
     """Return the side that counts as the worse one, or how it cannot be told."""
     if verdict.verdict == "A":
         return "B"
@@ -259,10 +259,10 @@ def _told(sides: Mapping[Side, _Call], verdict: _Answered) -> Side | _Answered:
     return _Answered(outcome=_worst(*unread)) if unread else _Answered(verdict=NONE)
 
 
-def _named(sides: Mapping[Side, _Call], told: Side | _Answered, criterion: str) -> _Answered:
-    if isinstance(told, _Answered):
-        return told
-    row = sides[told].get(criterion)
+def _named(sides: Mapping[Side, _Call], worse: Side | _Answered, criterion: str) -> _Answered:
+    if isinstance(worse, _Answered):
+        return worse
+    row = sides[worse].get(criterion)
     if row is None:
         return _Answered(outcome="unparsed")
     return _Answered(verdict=row.verdict, outcome=row.outcome, reasoning=row.reasoning)
@@ -361,7 +361,7 @@ def joint_table(rows: Iterable[VerdictRow], *, rule: str | None = None) -> Joint
     if not mine:
         return JointTable(judges=(), pairs=(), rule=rule, cells={})
     decisions = decisions_of(mine, Policy.of(rule))
-    said = {name: _said(decisions, name) for name in CRITERIA}
+    said = {name: _criterion_answers(decisions, name) for name in CRITERIA}
     joint = _joint(decisions)
     cells = {
         (judge, pair): JointCell(
@@ -514,7 +514,7 @@ class JudgeDocument(Record):
         return sum(one.unanswered_calls for one in self.judges)
 
 
-def _said(decisions: Decisions, criterion: str) -> list[list[Said]]:
+def _criterion_answers(decisions: Decisions, criterion: str) -> list[list[Said]]:
     """Return pairs x judges of a criterion."""
     entry = decisions.criteria.get(criterion)
     if entry is None:
@@ -522,12 +522,12 @@ def _said(decisions: Decisions, criterion: str) -> list[list[Said]]:
         return [[missing] * len(decisions.judges) for _ in decisions.pairs]
     credit = entry.credit(entry.codes, decisions.policy)
     return [
-        [_one(entry, int(code), float(credit[place, column])) for column, code in enumerate(codes)]
+        [_answer(entry, int(code), float(credit[place, column])) for column, code in enumerate(codes)]
         for place, codes in enumerate(entry.codes)
     ]
 
 
-def _one(entry: CriterionDecisions, code: int, credit: float) -> Said:
+def _answer(entry: CriterionDecisions, code: int, credit: float) -> Said:
     return Said(
         label=entry.labels[code] if code >= 0 else None,
         status=_STATUS.get(code, "decided"),

@@ -12,7 +12,7 @@ import libcst as cst
 from judgeharness_integrations.judging.harness import PRESETS, Shape
 from judgeharness_integrations.migration.evaluators import given_judges, is_wrapper
 from judgeharness_integrations.migration.questions import at_temperature_zero
-from judgeharness_integrations.migration.repetition import judges_made, literal_length
+from judgeharness_integrations.migration.repetition import judge_count, literal_length
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, insertion
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
@@ -233,7 +233,7 @@ _HARNESS = "JudgeHarness"
 
 def harnessed_calls(view: ModuleView, site: JudgeSite) -> int | None:
     """Return the calls a case of a harnessed judge; None where its design or their number is not to be seen."""
-    made = None if site.node is None else judges_made(view, site.node)
+    made = None if site.node is None else judge_count(view, site.node)
     designs = {_calls(view, design) for design in _designs(view, site)}
     if site.samples is None or made is None or not made.exact or len(designs) != 1:
         return None

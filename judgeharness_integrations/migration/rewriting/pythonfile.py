@@ -22,7 +22,7 @@ from judgeharness_integrations.migration.inspection import (
     unresolved_judges,
 )
 from judgeharness_integrations.migration.questions import at_temperature_zero, model_calls
-from judgeharness_integrations.migration.repetition import Made, judges_made
+from judgeharness_integrations.migration.repetition import JudgeCount, judge_count
 from judgeharness_integrations.migration.rewriting.changes import (
     ONCE,
     PRESET_OF,
@@ -260,7 +260,7 @@ class FileWork:
             loader = self._loader(node)
             harness = self._harness(found.site.shape, node)
         run_evaluator = self.names.of(HOMES["HarnessRunEvaluator"], "HarnessRunEvaluator", at=node)
-        text = found.text(self.places, self._said, run_evaluator=run_evaluator, loader=loader, harness=harness)
+        text = found.text(self.places, self._edited_text, run_evaluator=run_evaluator, loader=loader, harness=harness)
         self.edits.append(Edit(start=self.places.start(node), end=self.places.end(node), text=text))
         if found.kind is not None:
             self._count(found.site, "replaced", once=at_temperature_zero(self.places.view, node))
@@ -288,7 +288,7 @@ class FileWork:
         """Return every edit, those of the imports included."""
         return [*self.edits, *self.names.edits()]
 
-    def _said(self, node: cst.CSTNode) -> str:
+    def _edited_text(self, node: cst.CSTNode) -> str:
         """Return an expression with the edits inside it made, and keep them no longer."""
         start, end = self.places.start(node), self.places.end(node)
         inside = [one for one in self.edits if start <= one.start and one.end <= end]
@@ -308,7 +308,7 @@ class FileWork:
         return next((name for name in known if name), None) or self.names.of(_EVALUATION, "load_evaluator", at=node)
 
     def _count(self, site: JudgeSite, action: Action, shape: Shape | None = None, *, once: bool) -> None:
-        made = Made() if site.node is None else judges_made(self.places.view, site.node)
+        made = JudgeCount() if site.node is None else judge_count(self.places.view, site.node)
         calls = None if site.samples is None else site.samples * made.count
         once = once and self.level == "measured"
         self.changes.append(

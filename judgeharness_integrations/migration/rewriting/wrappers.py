@@ -368,7 +368,7 @@ def _is_given(view: ModuleView, node: cst.CSTNode) -> bool:
 
 
 _SCORES = frozenset({"score_string", "labeled_score_string"})
-Said: TypeAlias = Callable[["cst.CSTNode"], str]
+Render: TypeAlias = Callable[["cst.CSTNode"], str]
 _KNOWN = frozenset({"evaluator", "config", "prepare_data"})
 
 
@@ -386,22 +386,22 @@ class Replacement:
     config: cst.BaseExpression | None
     prepare: cst.BaseExpression | None
 
-    def text(self, places: Places, said: Said, *, run_evaluator: str, loader: str, harness: str) -> str:
+    def text(self, places: Places, render: Render, *, run_evaluator: str, loader: str, harness: str) -> str:
         """Return the call that takes its place.
 
         Args:
             places: the file.
-            said: what stands in the place of an expression, edits inside it made.
+            render: what stands in the place of an expression, edits inside it made.
             run_evaluator: what `HarnessRunEvaluator` is called here.
             loader: what `load_evaluator` is called here.
             harness: the harness, as an expression.
 
         """
-        parts = [said(self.evaluator)]
+        parts = [render(self.evaluator)]
         if self.kind is not None:
-            parts = [f"{loader}({said(self.evaluator)}{self._options(places)})", harness]
+            parts = [f"{loader}({render(self.evaluator)}{self._options(places)})", harness]
         if self.prepare is not None:
-            parts.append(f"prepare={said(self.prepare)}")
+            parts.append(f"prepare={render(self.prepare)}")
         key = self._key(places)
         if key is not None:
             parts.append(f"key={key}")

@@ -114,7 +114,7 @@ def _distribution_in_python(inspection: Inspection) -> Iterator[Finding]:
     for site in inspection.used:
         flow = inspection.flow(site)
         for fold in _folds_of(inspection.view, flow):
-            if fold.repeats and fold.node not in seen and not _shown(inspection.view, flow, fold):
+            if fold.repeats and fold.node not in seen and not _leaves_otherwise(inspection.view, flow, fold):
                 seen.add(fold.node)
                 message = (
                     f"repeats of {described(site)} are folded to {fold.way} and their counts dropped: keep the "
@@ -123,7 +123,7 @@ def _distribution_in_python(inspection: Inspection) -> Iterator[Finding]:
                 yield inspection.finding(HIDDEN_DISTRIBUTION.code, fold.node, message, site)
 
 
-def _shown(view: ModuleView, flow: Flow, fold: Fold) -> bool:
+def _leaves_otherwise(view: ModuleView, flow: Flow, fold: Fold) -> bool:
     """Whether what was collected leaves the function by another way than the fold: returned, printed, stored."""
     function = view.function_of(fold.node)
     inside = {fold.node, *walk(fold.node)}

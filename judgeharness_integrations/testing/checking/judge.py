@@ -135,14 +135,16 @@ def with_shown(
     changes = {one.name: one for one in (*plan.changes, *attacks)}
     cases = {one.case_id: one.plan.case for one in plan.cases}
 
-    def told(worst: WorstCase) -> WorstCase:
-        return replace(worst, shown=_shown(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed))
+    def with_text(worst: WorstCase) -> WorstCase:
+        return replace(
+            worst, shown=_changed_text(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed)
+        )
 
-    found = (replace(one, worst=tuple(map(told, one.worst))) for one in report.properties)
+    found = (replace(one, worst=tuple(map(with_text, one.worst))) for one in report.properties)
     return replace(report, properties=tuple(found))
 
 
-def _shown(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
+def _changed_text(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
     if change is None or not isinstance(case, (str, AnswerCase)):
         return None
     changed = _changed(case, change, f"{seed}|{worst.case_id}|{change.name}")

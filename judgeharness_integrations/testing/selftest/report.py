@@ -201,7 +201,7 @@ def most_broken(points: Sequence[PointFound]) -> PointFound:
     return max(points, key=lambda one: (_ORDER.index(one.verdict or "not told"), -(1.0 if one.p is None else one.p)))
 
 
-def told(points: Sequence[PointFound], *, at_least: bool) -> str:
+def broken_promises(points: Sequence[PointFound], *, at_least: bool) -> str:
     """Return a sentence with every point at which the promise is not shown to be kept; empty without any."""
     word = "least" if at_least else "most"
     parts = []
@@ -288,7 +288,7 @@ def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float |
         mean=mean,
         worst=worst,
         verdict=worst.verdict or "not told",
-        reason=told(points, at_least=check.at_least),
+        reason=broken_promises(points, at_least=check.at_least),
         note=check.note,
         promise=check.promise,
         at_least=check.at_least,
@@ -492,7 +492,7 @@ def run_selftest(
     if seed < 0:
         raise UsageError(f"a seed is a whole number of at least 0, not {seed}.")
     chosen = [check for check in _chosen(checks, only) if full or only or check.fast]
-    found = tuple(_found(check, full=full, seed=seed, progress=progress or (lambda _: None)) for check in chosen)
+    found = tuple(_simulated(check, full=full, seed=seed, progress=progress or (lambda _: None)) for check in chosen)
     return SelftestReport(full=full, seed=seed, replicates=FULL_REPLICATES if full else FAST_REPLICATES, checks=found)
 
 
@@ -504,7 +504,7 @@ def _chosen(checks: Sequence[Check], only: Sequence[str]) -> Sequence[Check]:
     return [check for check in checks if not wanted or any(part in check.name.casefold() for part in wanted)]
 
 
-def _found(check: Check, *, full: bool, seed: int, progress: Callable[[str], None]) -> CheckFound:
+def _simulated(check: Check, *, full: bool, seed: int, progress: Callable[[str], None]) -> CheckFound:
     replicates = _replicates(check, full=full)
     found: list[PointFound] = []
     for place in _places(check, full=full):
