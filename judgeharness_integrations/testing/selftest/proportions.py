@@ -28,6 +28,7 @@ from judgeharness_integrations.testing.selftest.check import (
     each,
     each_distinct,
     grid,
+    interval_of,
 )
 
 
@@ -447,14 +448,10 @@ def _correlated(correlation: _Correlation, truth: Callable[[float, float], float
         first, other = generator.standard_normal((2, replicates, n))
         second = r * first + math.sqrt(1 - r * r) * other + shift
         found = (correlation(x, y, range(n)) for x, y in zip(first, second, strict=True))
-        low, high = each(None if one is None else _limits(one) for one in found)
+        low, high = each(map(interval_of, found))
         return low, high, truth(r, shift)
 
     return simulate
-
-
-def _limits(found: Estimate) -> Interval:
-    return None if found.low is None or found.high is None else (found.low, found.high)
 
 
 def _mean(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
