@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.usage import Spent, spent_by
+from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.benchmark.folder import Asked, Journal
 from judgeharness_integrations.benchmark.pair import (
     Behaviour,
@@ -112,7 +112,7 @@ class Asker:
             partial(model.complete, prompt),
             self.budget,
             limiter=limiter_for(model.name),
-            spent=partial(_spent, model.name),
+            spent=partial(spent_by, default_model=model.name),
             book=partial(self.journal.book, asked),
         )
         if isinstance(answer, Exception):
@@ -238,10 +238,6 @@ def because(sentence: str, text: str) -> str:
     """Return a reason, and behind a colon the verifier's words for it where there are any."""
     said = words(text)
     return f"{sentence}: {said}" if said else sentence
-
-
-def _spent(model: str, answer: object) -> Spent:
-    return spent_by(answer, default_model=model)
 
 
 def _object(completion: Completion, prompt: Prompt) -> Mapping[str, Any]:

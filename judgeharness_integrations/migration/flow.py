@@ -103,16 +103,13 @@ class Flow:
         many = any(name in self.collected for name in step.value.names) or any(
             self._brings_many(call) for call in step.value.calls
         )
-        many = many or (step.gathers and self._in_loop(step.node))
+        many = many or (step.gathers and any(True for _ in loops_around(self.view, step.node)))
         if isinstance(step.node, (cst.For, cst.CompFor)) and not _nested(step.node):
             many = False  # one of many is one
         known = len(self.collected)
         if many:
             self.collected.update(step.targets)
         return len(self.collected) > known
-
-    def _in_loop(self, node: cst.CSTNode) -> bool:
-        return any(True for _ in loops_around(self.view, node))
 
 
 def _nested(loop: cst.For | cst.CompFor) -> bool:

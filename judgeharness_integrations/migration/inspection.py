@@ -146,6 +146,11 @@ class ConfigInspection:
         """The metrics that ask a model and that no harness asks."""
         return tuple(site for site in self.sites if not site.harnessed and not site.deterministic)
 
+    @cached_property
+    def repeated(self) -> tuple[JudgeSite, ...]:
+        """Those of them that ADK asks several times, whose answers it folds by majority."""
+        return tuple(site for site in self.judges if site.samples != 1)
+
     def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
         """Return a finding at a metric."""
         return _at(self.source, code, site, message)
@@ -204,6 +209,10 @@ class Rule:
     explanation: str
     python: PythonCheck = _no_python
     config: ConfigCheck = _no_config
+
+    def findings(self, inspection: Inspection | ConfigInspection) -> Iterator[Finding]:
+        """Yield what it finds in a file."""
+        return self.config(inspection) if isinstance(inspection, ConfigInspection) else self.python(inspection)
 
 
 _LINE = re.compile(r"#\s*noqa(?P<list>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)

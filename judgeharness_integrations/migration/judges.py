@@ -108,6 +108,7 @@ def _handwritten_site(
     evidence: str,
 ) -> JudgeSite:
     function, owner = view.function_of(ask), view.class_of(ask)
+    called = () if function is None else view.calls_of(function)
     of_langsmith = _stands_in(view, ask, evaluators) or (owner is not None and _runs(view, owner))
     return JudgeSite(
         framework="handwritten",
@@ -118,17 +119,13 @@ def _handwritten_site(
         name=bound_name(view, ask),
         is_async=is_awaited(view, ask),
         harnessed=ask in harnessed or function in harnessed,
-        samples=samples_of(view, [ask, *_calls(view, function)]),
+        samples=samples_of(view, [ask, *called]),
         evidence=evidence,
     )
 
 
 def _stands_in(view: ModuleView, ask: cst.Call, functions: Collection[cst.CSTNode]) -> bool:
     return any(one in functions for one in view.above(ask))
-
-
-def _calls(view: ModuleView, function: cst.FunctionDef | None) -> tuple[cst.Call, ...]:
-    return () if function is None else view.calls_of(function)
 
 
 def _runs(view: ModuleView, owner: cst.ClassDef) -> bool:

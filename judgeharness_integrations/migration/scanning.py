@@ -137,7 +137,7 @@ def scan(
     chosen = settings or ScanSettings()
     exclude = chosen.exclude
     files = [*python_files(paths, exclude=exclude), *config_files(paths, exclude=exclude)]
-    report = _Gathered(unread_files(paths), ScannedTree(path for path in files if path.suffix != ".json"))
+    report = _Collection(unread_files(paths), ScannedTree(path for path in files if path.suffix != ".json"))
     for done, path in enumerate(files, 1):
         report.take(path, chosen)
         if progress is not None:
@@ -159,7 +159,7 @@ def _judge_of(finding: Finding) -> tuple[Path, int]:
     return finding.path, finding.line if finding.site is None else finding.site.line
 
 
-class _Gathered:
+class _Collection:
     def __init__(self, unread: Iterable[SourceError], tree: ScannedTree) -> None:
         self.findings: list[Finding] = []
         self.suppressed = 0
@@ -173,7 +173,7 @@ class _Gathered:
         try:
             if path.suffix == ".json":
                 config = ConfigInspection(ConfigSource.read(path, tree=self._tree))
-                self._keep(config, _of_config(config, settings.codes_for(path)))
+                self._keep(config, settings.codes_for(path))
             else:
                 self._take_python(self._tree.source(path), settings)
         except SourceError as error:
@@ -207,25 +207,18 @@ class _Gathered:
             if may_hold_judges(text):
                 raise
             return
-        self._keep(inspection, _of_python(inspection, settings.codes_for(path)))
+        self._keep(inspection, settings.codes_for(path))
         self.imported += [(path, site) for site in inspection.sites if site.definition is not None]
         self.unresolved += unresolved_judges(inspection) if named else ()
 
-    def _keep(self, inspection: Inspection | ConfigInspection, found: Sequence[Finding]) -> None:
+    def _keep(self, inspection: Inspection | ConfigInspection, codes: Iterable[str]) -> None:
+        found = dict.fromkeys(one for code in sorted(codes) for one in RULES[code].findings(inspection))
         hidden = suppressions_of(inspection.source)
-        shown = [finding for finding in found if not hidden.hide(finding)]
-        self.findings += shown
-        self.suppressed += len(found) - len(shown)
+        kept = [finding for finding in found if not hidden.hide(finding)]
+        self.findings += kept
+        self.suppressed += len(found) - len(kept)
         own = (site for site in inspection.sites if not site.deterministic and site.definition is None)
         self.sites += [(inspection.source.path, site) for site in own]
-
-
-def _of_config(config: ConfigInspection, codes: Iterable[str]) -> tuple[Finding, ...]:
-    return tuple(dict.fromkeys(one for code in sorted(codes) for one in RULES[code].config(config)))
-
-
-def _of_python(inspection: Inspection, codes: Iterable[str]) -> tuple[Finding, ...]:
-    return tuple(dict.fromkeys(one for code in sorted(codes) for one in RULES[code].python(inspection)))
 
 
 _KEYS = ("select", "ignore", "exclude", "per-file-ignores")

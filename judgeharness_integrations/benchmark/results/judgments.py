@@ -180,7 +180,11 @@ def _counting(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> Iterator
 
 
 def _in_order(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[VerdictRow]:
-    return sorted(rows, key=lambda row: (pairs[row.case_id].conditions.number, row.case_id, *_place(row)))
+    def place(row: VerdictRow) -> tuple[int, str, str, str, str, int]:
+        number = pairs[row.case_id].conditions.number
+        return (number, row.case_id, row.judge, row.criterion, row.perturbation, row.repetition)
+
+    return sorted(rows, key=place)
 
 
 def _audit_attributes(pair_id: str, audit: Mapping[str, str | None] | None) -> dict[str, str | float]:
@@ -189,10 +193,6 @@ def _audit_attributes(pair_id: str, audit: Mapping[str, str | None] | None) -> d
     label = audit.get(pair_id)
     found: dict[str, str | float] = {NOISE: "1" if label == NOISE else "0"}
     return found if label is None else found | {AUDIT: label}
-
-
-def _place(row: VerdictRow) -> tuple[str, str, str, int]:
-    return (row.judge, row.criterion, row.perturbation, row.repetition)
 
 
 def _of_pair(place: _Place, sides: Mapping[Side, _Call]) -> list[VerdictRow]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from judgeharness_integrations.migration.adk import JUDGES, UNREACHABLE
+from judgeharness_integrations.migration.adk import UNREACHABLE
 from judgeharness_integrations.migration.flow import Flow, Place, place_of, uses_of
 from judgeharness_integrations.migration.inspection import ConfigInspection, Finding, Inspection, Rule, described
 from judgeharness_integrations.migration.repetition import loops_around, repetition
@@ -79,10 +79,9 @@ def _aggregation_in_python(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _aggregation_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        if site.kind in JUDGES and site.samples != 1:
-            message = f"a majority of {site.samples} samples of {site.kind} meets a threshold uncalibrated: {_ADVICE}."
-            yield inspection.finding_at(UNCALIBRATED_AGGREGATION.code, site, message)
+    for site in inspection.repeated:
+        message = f"a majority of {site.samples} samples of {site.kind} meets a threshold uncalibrated: {_ADVICE}."
+        yield inspection.finding_at(UNCALIBRATED_AGGREGATION.code, site, message)
 
 
 UNCALIBRATED_AGGREGATION = Rule(
@@ -168,13 +167,12 @@ def _only_counts(call: cst.CSTNode | None) -> bool:
 
 
 def _distribution_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        if site.kind in JUDGES and site.samples != 1:
-            message = (
-                f"ADK folds {site.samples} samples of {site.kind} to one verdict and drops their counts: call "
-                "judgeharness_adk.register() in agent.py and set judge_harness."
-            )
-            yield inspection.finding_at(HIDDEN_DISTRIBUTION.code, site, message)
+    for site in inspection.repeated:
+        message = (
+            f"ADK folds {site.samples} samples of {site.kind} to one verdict and drops their counts: call "
+            "judgeharness_adk.register() in agent.py and set judge_harness."
+        )
+        yield inspection.finding_at(HIDDEN_DISTRIBUTION.code, site, message)
 
 
 HIDDEN_DISTRIBUTION = Rule(

@@ -170,9 +170,8 @@ def _repeats(inspection: Inspection, calls: list[cst.Call]) -> bool:
 
 
 def _temperature_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        criterion = inspection.source.criteria[site.kind]
-        if site.kind in JUDGES and site.samples != 1 and at_temperature_zero(criterion):
+    for site in inspection.repeated:
+        if at_temperature_zero(inspection.source.criteria[site.kind]):
             message = (
                 f"{site.kind} samples {site.samples} times at temperature 0, which repeats one answer: leave the "
                 "temperature to the model, or perturb the rubrics."

@@ -40,10 +40,6 @@ def asking(request: pytest.FixtureRequest) -> Asking:
     return Fixture(request.node, hooks.suite())
 
 
-def _collects(config: pytest.Config) -> bool:
-    return bool(config.option.collectonly)
-
-
 class Hooks:
     """The hooks of one session, in the process that reports or in a worker of pytest-xdist."""
 
@@ -121,7 +117,11 @@ class Hooks:
         """Write the reports and check the gates; a worker says which tests asked a judge."""
         if self._worker is not None:
             self._worker[_ATTACHED] = self._asks
-        elif self._suite is not None and exitstatus != pytest.ExitCode.USAGE_ERROR and not _collects(session.config):
+        elif (
+            self._suite is not None
+            and exitstatus != pytest.ExitCode.USAGE_ERROR
+            and not session.config.option.collectonly
+        ):
             ending = self._suite.finish(self._order, self._asks, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
             if session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = ending
