@@ -268,10 +268,7 @@ def steps_of(results: Results, mode: Mode | None, *, cut: float, cut_ties: CutTi
     except UsageError as error:
         made, reason = curated(rows, share=0, flags=flags), str(error).rstrip(".")
     return Steps(
-        steps=made.steps(columns),
-        cut_reason=reason,
-        alone=len(made.alone),
-        controls=tuple(made.before.controls()),
+        steps=made.steps(columns), cut_reason=reason, alone=len(made.alone), controls=tuple(made.before.controls())
     )
 
 

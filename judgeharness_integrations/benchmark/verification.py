@@ -336,13 +336,7 @@ def _unknown_chunks(blueprints: Blueprints, material: Material) -> Iterator[str]
 _LONGEST_CLAIM = 120
 _SIDES: Final[tuple[Which, ...]] = ("better", "worse")
 _CLAIMS: Final = object_of("claims", {"claims": list_of("claim", {"round": ROUND, "claim": TEXT})})
-_DECISION: Final = {
-    "claim_id": TEXT,
-    "chunk": MAYBE_TEXT,
-    "evidence": MAYBE_TEXT,
-    "reason": TEXT,
-    "grounded": FLAG,
-}
+_DECISION: Final = {"claim_id": TEXT, "chunk": MAYBE_TEXT, "evidence": MAYBE_TEXT, "reason": TEXT, "grounded": FLAG}
 _DECISIONS: Final = object_of("grounding", {"decisions": list_of("decision", _DECISION)})
 
 

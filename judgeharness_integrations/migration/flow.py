@@ -118,11 +118,7 @@ def _nested(loop: cst.For | cst.CompFor) -> bool:
     return (
         isinstance(inner, cst.Call)
         and isinstance(inner.func, cst.Attribute)
-        and inner.func.attr.value
-        in {
-            "items",
-            "values",
-        }
+        and inner.func.attr.value in {"items", "values"}
     )
 
 

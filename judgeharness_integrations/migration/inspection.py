@@ -115,13 +115,7 @@ class Inspection:
 
     def finding(self, code: str, node: cst.CSTNode, message: str, site: JudgeSite | None = None) -> Finding:
         """Return a finding at a node."""
-        return Finding(
-            code=code,
-            path=self.source.path,
-            **span_of(self.view, node),
-            message=message,
-            site=site,
-        )
+        return Finding(code=code, path=self.source.path, **span_of(self.view, node), message=message, site=site)
 
     def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
         """Return a finding at the place where a judge is made or asked."""

@@ -116,10 +116,7 @@ def _places(sites: Iterable[tuple[Path, JudgeSite]], *, harnessed: bool) -> set[
 
 
 def scan(
-    paths: Sequence[Path],
-    *,
-    settings: ScanSettings | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    paths: Sequence[Path], *, settings: ScanSettings | None = None, progress: Callable[[int, int], None] | None = None
 ) -> ScanReport:
     """Scan files and folders; nothing is executed or imported.
 

@@ -288,11 +288,7 @@ def _ending(pair: Pair) -> Ending:
 
 
 def _row(
-    column: str | None,
-    value: str,
-    planned: Sequence[Conditions],
-    endings: dict[str, Ending],
-    judged: Collection[str],
+    column: str | None, value: str, planned: Sequence[Conditions], endings: dict[str, Ending], judged: Collection[str]
 ) -> FlowRow:
     counts = Counter(endings.get(one.pair_id, "unfinished") for one in planned)
     through = ("unread", "unverified", "accepted")

@@ -221,11 +221,7 @@ def _of_pair(place: _Place, sides: Mapping[Side, _Call]) -> list[VerdictRow]:
 
 def _gold(row: VerdictRow) -> dict[str, Verdict]:
     gold = row.attributes
-    return {
-        VERDICT: str(gold["better"]),
-        TURN: turn_label(int(gold["flawed_round"])),
-        TYPE: str(gold["failure_type"]),
-    }
+    return {VERDICT: str(gold["better"]), TURN: turn_label(int(gold["flawed_round"])), TYPE: str(gold["failure_type"])}
 
 
 def _verdict(sides: Mapping[Side, _Call]) -> _Answered:

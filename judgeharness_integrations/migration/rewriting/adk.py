@@ -332,12 +332,7 @@ def _json_value(text: str, start: int = 0) -> JsonValue:
         place = _next_member(text, members[key].end)
     value = {key: member.value for key, member in members.items()}
     return JsonObject(
-        start=start,
-        end=place + 1,
-        value=value,
-        members=members,
-        first_key=first if members else None,
-        spaced=spaced,
+        start=start, end=place + 1, value=value, members=members, first_key=first if members else None, spaced=spaced
     )
 
 

@@ -114,12 +114,7 @@ _LEAD: Final = 80  # of what stands before the change
 
 
 def with_shown(
-    report: CheckReport,
-    plan: CheckPlan,
-    rows: Iterable[VerdictRow],
-    *,
-    criteria: Sequence[Criterion] | None,
-    seed: int,
+    report: CheckReport, plan: CheckPlan, rows: Iterable[VerdictRow], *, criteria: Sequence[Criterion] | None, seed: int
 ) -> CheckReport:
     """Return a report whose worst cases say what the judge was shown.
 

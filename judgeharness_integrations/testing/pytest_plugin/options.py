@@ -22,10 +22,7 @@ class Option:
 OPTIONS = (
     Option("preset", "string", "NAME", "Design of every evaluation: single, quick, standard (default) or thorough."),
     Option(
-        "shape",
-        "string",
-        "SHAPE",
-        "What judges answer: pairwise, labels, scores or any; else judge and case tell it.",
+        "shape", "string", "SHAPE", "What judges answer: pairwise, labels, scores or any; else judge and case tell it."
     ),
     Option(
         "config",
@@ -40,12 +37,7 @@ OPTIONS = (
         "Write the report: .html, .md, .xml (JUnit), .csv, .json, .jsonl, or a folder for all of them. Repeatable.",
     ),
     Option("html", "string", "FILE", "Write the report as one HTML page."),
-    Option(
-        "max_calls",
-        "string",
-        "N",
-        "Attempts at judge calls the session may make, all workers together.",
-    ),
+    Option("max_calls", "string", "N", "Attempts at judge calls the session may make, all workers together."),
     Option("fail_under", "linelist", "GATE", "Fail the session unless a gate holds, as 'pass_rate>=0.9'. Repeatable."),
     Option("max_abstention", "string", "SHARE", "Fail the session where more cases may be abstained on, as 0.1."),
     Option("min_consistency", "string", "SHARE", "Fail the session where the mean consistency may be lower, as 0.8."),

@@ -233,10 +233,7 @@ LABELLING: tuple[Check, ...] = (
         promise="a judge exactly at the bar passes",
         share=ALPHA / 2,
         at_least=False,
-        points=(
-            {"bar": 0.17, "cases": 160},
-            *grid(bar=(0.02, 0.1, 0.29, 0.5, 0.83, 0.98), cases=(10, 55, 210, 1000)),
-        ),
+        points=({"bar": 0.17, "cases": 160}, *grid(bar=(0.02, 0.1, 0.29, 0.5, 0.83, 0.98), cases=(10, 55, 210, 1000))),
         simulate=_at_the_bar("<="),
         fast=1,
         fast_replicates=4_000,

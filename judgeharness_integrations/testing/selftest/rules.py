@@ -285,11 +285,7 @@ FAILURES: tuple[Check, ...] = (
     ),
     FailureCheck(
         name="failures: at random they gain no right verdicts over all cases",
-        points=(
-            *_points(_STRICT, _N),
-            *_points(_ANY_N, (3, 5)),
-            *_points(("swap_consensus",), (2, 6)),
-        ),
+        points=(*_points(_STRICT, _N), *_points(_ANY_N, (3, 5)), *_points(("swap_consensus",), (2, 6))),
         sequences=at_random(tie=0.0),
         fast=4 * len(_STRICT),
         note="where ties can be broken they do gain, by up to 8 points: majority and net_preference of an even number, "
