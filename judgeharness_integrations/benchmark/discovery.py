@@ -395,11 +395,18 @@ class ProposalsFile(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a file holds it."""
-        return {"of": self.of, "measure": self.measure, "proposals": [one.to_dict(self.of) for one in self.proposals]}
+        return {
+            "of": self.of,
+            "measure": self.measure,
+            "proposals": [proposal.to_dict(self.of) for proposal in self.proposals],
+        }
 
     def deciding(self, name: str, decision: Decision) -> ProposalsFile:
         """Return the file with a decision about the proposal of a name."""
-        changed = [one.model_copy(update={"decision": decision}) if one.name == name else one for one in self.proposals]
+        changed = [
+            proposal.model_copy(update={"decision": decision}) if proposal.name == name else proposal
+            for proposal in self.proposals
+        ]
         return self.model_copy(update={"proposals": changed})
 
 
@@ -476,7 +483,7 @@ def decided(proposals: ProposalsFile, base: TaxonomyFile, *, source: str) -> Dec
     """
     file = _with(base, proposals, source)
     known = set(getattr(taxonomy_of(file, source=source), proposals.of))
-    named = {one.name: one for one in proposals.proposals}
+    named = {proposal.name: proposal for proposal in proposals.proposals}
     merged = tuple(
         MergedEntry(name=name, into=_target(name, named, known, source)) for name in _names(proposals, "merge")
     )
@@ -531,7 +538,7 @@ def _words(entry: Mapping[str, Any]) -> str:
 
 
 def _names(proposals: ProposalsFile, decision: Decision | None) -> tuple[str, ...]:
-    return tuple(one.name for one in proposals.proposals if one.decision == decision)
+    return tuple(proposal.name for proposal in proposals.proposals if proposal.decision == decision)
 
 
 def _with(base: TaxonomyFile, proposals: ProposalsFile, source: str) -> TaxonomyFile:

@@ -292,12 +292,12 @@ class Cost(Record):
 
 def costs_of_steps(usages: Iterable[StepUsage], prices: Mapping[str, Price]) -> list[Cost]:
     """Return what the models that wrote and verified took."""
-    return [_step(one, summed(_billed(spent, prices) for spent in _by_tier(one))) for one in usages]
+    return [_step(usage, summed(_billed(spent, prices) for spent in _by_tier(usage))) for usage in usages]
 
 
 def costs_of_judges(usages: Iterable[ModelUsage], prices: Mapping[str, Price], *, mode: str) -> list[Cost]:
     """Return what judges took in a mode; the price is that of the model an answer names, else that of its judge."""
-    return [_judged(one, _paid(one, prices), mode) for one in usages]
+    return [_judged(usage, _paid(usage, prices), mode) for usage in usages]
 
 
 def total_cost(costs: Sequence[Cost]) -> float | None:

@@ -94,7 +94,7 @@ class ScanReport:
             "harnessed": self.harnessed,
             "statistics": self.statistics,
             "imported": [_imported(path, site) for path, site in self.imported],
-            "unresolved": [one.to_dict() for one in self.unresolved],
+            "unresolved": [call.to_dict() for call in self.unresolved],
         }
 
 
@@ -182,10 +182,10 @@ class _Collection:
         several = {one.definition for _, one in self.imported if one.samples != 1}
         several -= {one.definition for _, one in self.imported if one.samples == 1}
         return [
-            one
-            for one in self.findings
-            if not (one.code in _MOOT and _judge_of(one) in harnessed)
-            and not (one.code == SINGLE_SAMPLE.code and _judge_of(one) in several)
+            finding
+            for finding in self.findings
+            if not (finding.code in _MOOT and _judge_of(finding) in harnessed)
+            and not (finding.code == SINGLE_SAMPLE.code and _judge_of(finding) in several)
         ]
 
     def next_step(self, exclude: Sequence[str]) -> NextStep | None:

@@ -393,9 +393,9 @@ def _attacks(
             said.setdefault(row.case_id, row.verdict)
     return [
         question
-        for one in cases
-        for change in aimed(attacks, said.get(one.case_id), scale=judge.scale, pair=judge.kind == "pairwise")
-        if (question := _question(judge, one, change, seed))
+        for case in cases
+        for change in aimed(attacks, said.get(case.case_id), scale=judge.scale, pair=judge.kind == "pairwise")
+        if (question := _question(judge, case, change, seed))
     ]
 
 
@@ -427,9 +427,9 @@ def _answered(
         return []
     numbers = np.zeros(repetitions, dtype=np.intp) if judge.copies else np.arange(repetitions)
     calls = before + np.arange(len(questions) * repetitions, dtype=np.float64)
-    found = answers(judge, [one.asked for one in questions], np.tile(numbers, (len(questions), 1)), calls)
+    found = answers(judge, [question.asked for question in questions], np.tile(numbers, (len(questions), 1)), calls)
     said = zip(found.places.tolist(), found.preferences.tolist(), strict=True)
-    return [row for one in questions for row in _rows(judge, one, itertools.islice(said, repetitions), run)]
+    return [row for question in questions for row in _rows(judge, question, itertools.islice(said, repetitions), run)]
 
 
 def _rows(

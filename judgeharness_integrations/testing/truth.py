@@ -95,7 +95,7 @@ class SimulatedTruth:
 
         """
         verdicts = self.judge.scale.verdicts
-        apart = np.array([[not same(one, other, tolerance) for other in verdicts] for one in verdicts])
+        apart = np.array([[not same(verdict, other, tolerance) for other in verdicts] for verdict in verdicts])
         return float((self.joint(base, perturbation) * apart).sum())
 
     def excess_flip_rate(self, perturbation: str, *, base: str = "none", tolerance: float = 1.0) -> float:

@@ -153,15 +153,15 @@ class Curating:
         """Return every judge before and after, in the order of after."""
         return tuple(
             CuratedJudge(
-                judge=one.judge,
-                rank_before=(earlier := self.before.judge(one.judge)).rank,
-                rank=one.rank,
+                judge=judge.judge,
+                rank_before=(earlier := self.before.judge(judge.judge)).rank,
+                rank=judge.rank,
                 elo_before=earlier.elo,
-                elo=one.elo,
+                elo=judge.elo,
                 se_before=earlier.se,
-                se=one.se,
+                se=judge.se,
             )
-            for one in self.after.judges
+            for judge in self.after.judges
         )
 
 

@@ -507,7 +507,7 @@ class JudgeDocument(Record):
     @property
     def unanswered(self) -> int:
         """Calls that failed, or were not made."""
-        return sum(one.unanswered_calls for one in self.judges)
+        return sum(judge.unanswered_calls for judge in self.judges)
 
 
 def _criterion_answers(decisions: Decisions, criterion: str) -> list[list[Said]]:

@@ -80,7 +80,7 @@ class Migration:
     @property
     def changed(self) -> tuple[FileRewrite, ...]:
         """The files that would be written."""
-        return tuple(one for one in self.files if one.rewrite.changed)
+        return tuple(file for file in self.files if file.rewrite.changed)
 
 
 def migrated(paths: Sequence[Path], level: Level, *, exclude: Sequence[str] = ()) -> Migration:
@@ -243,10 +243,10 @@ class Cost:
 def cost_of(rewrites: Iterable[Rewrite]) -> Cost:
     """Return the cost of the changes in some files together."""
     every = list(rewrites)
-    changes = [one for rewrite in every for one in rewrite.changes if one.action != "registered"]
+    changes = [change for rewrite in every for change in rewrite.changes if change.action != "registered"]
     others = [calls for rewrite in every for calls in rewrite.harnessed_calls]
     left = [found for rewrite in every for found in rewrite.by_hand]
-    known = [one for one in changes if one.extra_calls is not None]
+    known = [change for change in changes if change.extra_calls is not None]
     return Cost(
         judges=len(changes),
         before=sum(one.calls_before or 0 for one in known),

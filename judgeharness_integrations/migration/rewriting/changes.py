@@ -225,7 +225,9 @@ def _judged(places: Places, harness: cst.Call) -> cst.CSTNode | None:
     first = around.args[0].value if isinstance(around, cst.Call) and around.args else None
     if first is None or first is harness:
         return None
-    return next((one for one in places.view.origins(first) if isinstance(one, (cst.Call, cst.FunctionDef))), None)
+    return next(
+        (origin for origin in places.view.origins(first) if isinstance(origin, (cst.Call, cst.FunctionDef))), None
+    )
 
 
 _HARNESS = "JudgeHarness"
@@ -248,7 +250,9 @@ def _designs(view: ModuleView, site: JudgeSite) -> Iterator[cst.Call]:
         if is_wrapper(view, call) and any(judge & {*view.origins(one)} for one in given_judges(view, call)):
             design = view.argument(call, "harness", 1)
             origins = () if design is None else view.origins(design)
-            yield from (one for one in origins if isinstance(one, cst.Call) and _preset(view, one) is not None)
+            yield from (
+                origin for origin in origins if isinstance(origin, cst.Call) and _preset(view, origin) is not None
+            )
 
 
 def _preset(view: ModuleView, call: cst.Call) -> str | None:

@@ -205,16 +205,16 @@ class Names:
 
     def _conditional(self, statement: cst.CSTNode) -> bool:
         """Whether an import may not have run: `if TYPE_CHECKING`, `try`, a class body."""
-        above = (one for one in self.places.view.above(statement) if not isinstance(one, cst.FunctionDef))
-        return any(isinstance(one, (cst.If, cst.Try, cst.ClassDef)) for one in above)
+        above = (node for node in self.places.view.above(statement) if not isinstance(node, cst.FunctionDef))
+        return any(isinstance(node, (cst.If, cst.Try, cst.ClassDef)) for node in above)
 
     @cached_property
     def _imports(self) -> tuple[cst.Import | cst.ImportFrom, ...]:
-        return tuple(one for one in self.places.view.nodes if isinstance(one, (cst.Import, cst.ImportFrom)))
+        return tuple(node for node in self.places.view.nodes if isinstance(node, (cst.Import, cst.ImportFrom)))
 
     @cached_property
     def _taken(self) -> frozenset[str]:
-        return frozenset(one.value for one in self.places.view.nodes if isinstance(one, cst.Name))
+        return frozenset(node.value for node in self.places.view.nodes if isinstance(node, cst.Name))
 
     def _free(self, word: str, full: str) -> str | None:
         """Return the alias a name needs, None where the file does not use it, or for the same thing elsewhere."""
@@ -299,7 +299,7 @@ def _is_optional(places: Places, line: cst.CSTNode) -> bool:
 
 def _imports_or_ends(branch: cst.CSTNode) -> bool:
     ends = (cst.Import, cst.ImportFrom, cst.Raise)
-    return any(isinstance(one, ends) or _leaves(one) for one in walk(branch))
+    return any(isinstance(node, ends) or _leaves(node) for node in walk(branch))
 
 
 def _leaves(node: cst.CSTNode) -> bool:

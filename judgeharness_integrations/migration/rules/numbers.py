@@ -281,7 +281,7 @@ def _is_tally(view: ModuleView, flow: Flow, node: cst.CSTNode) -> bool:
 
 def _is_kept(view: ModuleView, node: cst.CSTNode) -> bool:
     """A list that a filtering comprehension or an `append` under a condition made."""
-    return any(isinstance(one, cst.ListComp) and one.for_in.ifs for one in view.origins(node)) or any(
+    return any(isinstance(origin, cst.ListComp) and origin.for_in.ifs for origin in view.origins(node)) or any(
         isinstance(above, cst.If)
         for call in view.calls
         if isinstance(call.func, cst.Attribute)
@@ -293,7 +293,7 @@ def _is_kept(view: ModuleView, node: cst.CSTNode) -> bool:
 
 def _is_named_tally(view: ModuleView, flow: Flow, node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and any(
-        isinstance(one, (cst.Call, cst.BinaryOperation)) and _is_tally(view, flow, one) for one in view.steps(node)
+        isinstance(step, (cst.Call, cst.BinaryOperation)) and _is_tally(view, flow, step) for step in view.steps(node)
     )
 
 
@@ -330,7 +330,7 @@ def _repeats(view: ModuleView, flow: Flow, fold: cst.CSTNode) -> bool:
         if call in flow.seeds and flow.several:
             return True
         if any(repetition(view, loop, call) != 1 for loop in loops_around(view, call)):
-            inside = any(one is call for one in walk(fold))
+            inside = any(node is call for node in walk(fold))
             uses = uses_of(view, fold)
             if inside or any(name in flow.collected for name in uses.names):
                 return True

@@ -274,7 +274,7 @@ def _removed_in_python(inspection: Inspection) -> Iterator[Finding]:
             case cst.ImportFrom(module=module, names=names) if module is not None and not node.relative:
                 message = _message(dotted(module), names)
             case cst.Import(names=names):
-                message = next((found for one in names if (found := _of_module(dotted(one.name)))), None)
+                message = next((found for name in names if (found := _of_module(dotted(name.name)))), None)
             case _:
                 continue
         if message is not None and not _is_fallback(inspection, node):

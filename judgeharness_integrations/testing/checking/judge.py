@@ -64,8 +64,8 @@ def explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Asked
     """
     reasons = _reasons(plan, asked)
     found = [
-        replace(one, reason=reasons[one.name]) if one.status == "not_checked" and one.name in reasons else one
-        for one in properties
+        replace(check, reason=reasons[check.name]) if check.status == "not_checked" and check.name in reasons else check
+        for check in properties
     ]
     criteria, known = dict.fromkeys(one.criterion for one in found), {*_KNOWN, *(one.name for one in found)}
     missing = [
@@ -93,7 +93,7 @@ def _reasons(plan: CheckPlan, asked: Asked) -> dict[str, str]:
         reasons.pop(_property(one.name), None)
     for probe in plan.probes:
         reasons[probe.property] = _NOTHING_TO_SHOW
-    planned = {_property(one.name) for one in plan.changes} | {probe.property for probe in plan.probes}
+    planned = {_property(change.name) for change in plan.changes} | {probe.property for probe in plan.probes}
     answered = {_property(row.perturbation) for row in asked.rows}
     if asked.ended is not None:
         reasons |= dict.fromkeys(planned, f"not asked any more: {asked.ended}")
@@ -128,14 +128,14 @@ def with_shown(
     """
     attacks = aimed(plan.cases, base_verdicts(rows), criteria=criteria)
     changes = {one.name: one for one in (*plan.changes, *attacks)}
-    cases = {one.case_id: one.plan.case for one in plan.cases}
+    cases = {case.case_id: case.plan.case for case in plan.cases}
 
     def with_text(worst: WorstCase) -> WorstCase:
         return replace(
             worst, shown=_changed_text(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed)
         )
 
-    found = (replace(one, worst=tuple(map(with_text, one.worst))) for one in report.properties)
+    found = (replace(check, worst=tuple(map(with_text, check.worst))) for check in report.properties)
     return replace(report, properties=tuple(found))
 
 
@@ -359,8 +359,8 @@ def _report(
         judge=judge.name,
         score_tolerances={name: (high - low) / SCORE_STEPS for name, (low, high) in scales.items()} if unset else None,
         lowest_scores={name: low for name, (low, _) in scales.items()},
-        probe_expectations={one.property: one.expectation for one in plan.probes},
-        longer={one.case_id: _longer(one.case) for one in plan.cases},
+        probe_expectations={probe.property: probe.expectation for probe in plan.probes},
+        longer={case.case_id: _longer(case.case) for case in plan.cases},
         temperature=None if identity is None else identity.parameters.get("temperature"),
         **levels,
     )
@@ -383,7 +383,7 @@ def _explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Aske
     found = explained(properties, plan, asked)
     if asked.ended is not None or base_verdicts(asked.rows):
         return found
-    attacks = {one.property for one in plan.probes}
+    attacks = {probe.property for probe in plan.probes}
     return tuple(replace(one, reason=_NO_VERDICT) if one.name in attacks else one for one in found)
 
 

@@ -276,13 +276,13 @@ class Asking:
 
     def _checked(self, result: HarnessResult, expectation: Expectation, on_abstain: str) -> HarnessResult:
         __tracebackhide__ = True
-        outcomes = [one for one in expectation.outcomes(result) if one.problem is not None]
-        told = {one: f"{one.problem}\n{short_report(result, one.criterion)}" for one in outcomes}
-        if unmeasured := [told[one] for one in outcomes if one.status == "not_graded"]:
+        outcomes = [outcome for outcome in expectation.outcomes(result) if outcome.problem is not None]
+        told = {outcome: f"{outcome.problem}\n{short_report(result, outcome.criterion)}" for outcome in outcomes}
+        if unmeasured := [told[outcome] for outcome in outcomes if outcome.status == "not_graded"]:
             raise NotGradedError("\n".join(unmeasured), result)
-        failed = [one for one in outcomes if one.status == "decided" or on_abstain == "fail"]
+        failed = [outcome for outcome in outcomes if outcome.status == "decided" or on_abstain == "fail"]
         if failed:
             raise AssertionError("\n".join(told[one] for one in failed))
         if outcomes and on_abstain == "skip":
-            pytest.skip(" ".join(str(one.problem) for one in outcomes))
+            pytest.skip(" ".join(str(outcome.problem) for outcome in outcomes))
         return result

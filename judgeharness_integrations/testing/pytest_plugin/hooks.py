@@ -53,7 +53,7 @@ class Hooks:
     @property
     def configured(self) -> bool:
         """Whether options say what is wanted of the session."""
-        return any(option(self._config, one.name) is not None for one in OPTIONS)
+        return any(option(self._config, entry.name) is not None for entry in OPTIONS)
 
     @property
     def _worker(self) -> dict[str, Any] | None:

@@ -108,7 +108,7 @@ class CheckFound:
             "reason": self.reason,
             "mean": self.mean,
             "worst": {"point": dict(self.worst.point), "rate": self.worst.rate},
-            "points": [one.to_dict() for one in self.points],
+            "points": [point.to_dict() for point in self.points],
             "note": self.note,
             **({"promise": self.promise, "at_least": self.at_least} if self.promise else {}),
         }
@@ -253,11 +253,11 @@ def kind_of(check: Check) -> Kind:
 
 def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> CheckFound:
     """Return what a check found; what is beyond a limit by less than `errors` standard errors is unclear."""
-    rates = [one.rate for one in points if one.rate is not None]
+    rates = [point.rate for point in points if point.rate is not None]
     mean = math.fsum(rates) / len(rates) if rates else None
     if isinstance(check, PromiseCheck):
         return _promised(check, points, mean)
-    unmeasured = next((one for one in points if one.rate is None), None)
+    unmeasured = next((point for point in points if point.rate is None), None)
     worst = unmeasured or _worst(check, points)
     if mean is None or unmeasured is not None:
         verdict, reason = _miss(f"nothing is defined at {worst}")
@@ -297,7 +297,7 @@ def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float |
 
 def _worst(check: Check, points: tuple[PointFound, ...]) -> PointFound:
     if isinstance(check, PowerCheck):
-        return min((one for one in points if one.declared), key=_rate)
+        return min((point for point in points if point.declared), key=_rate)
     return min(points, key=_rate) if isinstance(check, IntervalCheck) else max(points, key=_rate)
 
 
@@ -307,7 +307,7 @@ def _rate(found: PointFound) -> float:
 
 def _beyond(check: Check, points: tuple[PointFound, ...], mean: float, worst: PointFound, *, errors: float) -> _Beyond:
     if isinstance(check, IntervalCheck):
-        return _coverage(check, mean, worst, total=sum(one.replicates for one in points), errors=errors)
+        return _coverage(check, mean, worst, total=sum(point.replicates for point in points), errors=errors)
     if isinstance(check, PowerCheck):
         return _power(points, worst, errors=errors)
     if isinstance(check, AlarmCheck):
@@ -354,8 +354,8 @@ def _power(points: tuple[PointFound, ...], worst: PointFound, *, errors: float) 
 
 def _beside(points: tuple[PointFound, ...], *, errors: float) -> _Beyond:
     """Judge what else reports on a fault fail, over all its strengths."""
-    total = sum(one.replicates for one in points)
-    share = sum((one.others or 0.0) * one.replicates for one in points) / total
+    total = sum(point.replicates for point in points)
+    share = sum((point.others or 0.0) * point.replicates for point in points) / total
     most = _ALARMS + errors * _error(_ALARMS, total)
     if share > most:
         return _miss(f"{share:.4f} of reports fail another property, more than {most:.4f}")
