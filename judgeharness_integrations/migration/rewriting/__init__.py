@@ -249,10 +249,10 @@ def cost_of(rewrites: Iterable[Rewrite]) -> Cost:
     known = [change for change in changes if change.extra_calls is not None]
     return Cost(
         judges=len(changes),
-        before=sum(one.calls_before or 0 for one in known),
-        after=sum(one.calls_after or 0 for one in known),
+        before=sum(change.calls_before or 0 for change in known),
+        after=sum(change.calls_after or 0 for change in known),
         unknown=len(changes) - len(known),
-        exact=all(one.exact for one in known),
+        exact=all(change.exact for change in known),
         harnessed=None if set(others) <= {None} else sum(calls or 0 for calls in others),
         harnessed_exact=None not in others,
         by_hand=len(left),

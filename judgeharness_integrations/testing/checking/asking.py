@@ -146,14 +146,14 @@ def chosen_perturbations(
         raise PlanError("perturbations is a list: write ['position_swap'], even for a single one.")
     specs = usual_perturbations(rewriter=rewriter is not None, wordings=len(instructions)) if specs is None else specs
     made = [perturbation(spec, rewriter=rewriter, instructions=instructions) for spec in specs]
-    names = [one.name for one in made]
+    names = [change.name for change in made]
     if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise PlanError(f"perturbation {twice!r} is listed twice: use repetitions to ask more often.")
     if (attack := next(filter(is_probe, names), None)) is not None:
         raise PlanError(
             f"{attack!r} is no perturbation of a check: name it in probes; which side it attacks is chosen."
         )
-    return tuple(one for one in made if one.name != "none")
+    return tuple(change for change in made if change.name != "none")
 
 
 def usual_perturbations(*, rewriter: bool, wordings: int) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ def _reasons(plan: CheckPlan, asked: Asked) -> dict[str, str]:
     """Return property -> why there is no answer about it."""
     reasons = {name: _NEEDS.get(name, "not asked") for name in _KNOWN}
     reasons |= {_property(name): reason.rstrip(".") for name, reason in plan.unfit.items()}
-    for one in plan.changes:
-        reasons.pop(_property(one.name), None)
+    for change in plan.changes:
+        reasons.pop(_property(change.name), None)
     for probe in plan.probes:
         reasons[probe.property] = _NOTHING_TO_SHOW
     planned = {_property(change.name) for change in plan.changes} | {probe.property for probe in plan.probes}
@@ -127,7 +127,7 @@ def with_shown(
 
     """
     attacks = aimed(plan.cases, base_verdicts(rows), criteria=criteria)
-    changes = {one.name: one for one in (*plan.changes, *attacks)}
+    changes = {change.name: change for change in (*plan.changes, *attacks)}
     cases = {case.case_id: case.plan.case for case in plan.cases}
 
     def with_text(worst: WorstCase) -> WorstCase:
@@ -384,7 +384,7 @@ def _explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Aske
     if asked.ended is not None or base_verdicts(asked.rows):
         return found
     attacks = {probe.property for probe in plan.probes}
-    return tuple(replace(one, reason=_NO_VERDICT) if one.name in attacks else one for one in found)
+    return tuple(replace(check, reason=_NO_VERDICT) if check.name in attacks else check for check in found)
 
 
 def _check_levels(*, tolerance: float, alpha: float, score_tolerance: float | None) -> None:
@@ -402,4 +402,4 @@ def _scales(judge: Judge, plan: CheckPlan) -> dict[str, tuple[float, float]]:
     """Return the lowest and the highest score of criteria with a declared scale."""
     own = (criterion for case in plan.cases for criterion in case.own_criteria)
     declared = (*(judge.criteria or ()), *own)
-    return {one.name: one.scale for one in declared if one.scale is not None}
+    return {criterion.name: criterion.scale for criterion in declared if criterion.scale is not None}

@@ -277,12 +277,12 @@ class Asking:
     def _checked(self, result: HarnessResult, expectation: Expectation, on_abstain: str) -> HarnessResult:
         __tracebackhide__ = True
         outcomes = [outcome for outcome in expectation.outcomes(result) if outcome.problem is not None]
-        told = {outcome: f"{outcome.problem}\n{short_report(result, outcome.criterion)}" for outcome in outcomes}
-        if unmeasured := [told[outcome] for outcome in outcomes if outcome.status == "not_graded"]:
+        problems = {outcome: f"{outcome.problem}\n{short_report(result, outcome.criterion)}" for outcome in outcomes}
+        if unmeasured := [problems[outcome] for outcome in outcomes if outcome.status == "not_graded"]:
             raise NotGradedError("\n".join(unmeasured), result)
         failed = [outcome for outcome in outcomes if outcome.status == "decided" or on_abstain == "fail"]
         if failed:
-            raise AssertionError("\n".join(told[one] for one in failed))
+            raise AssertionError("\n".join(problems[outcome] for outcome in failed))
         if outcomes and on_abstain == "skip":
             pytest.skip(" ".join(str(outcome.problem) for outcome in outcomes))
         return result

@@ -49,14 +49,14 @@ OPTIONS = (
 def add_options(parser: pytest.Parser) -> None:
     """Declare every option to pytest."""
     group = parser.getgroup("judgeharness", "LLM judges, measured (judgeharness)")
-    for one in OPTIONS:
-        parser.addini(f"judgeharness_{one.name}", one.help, type=one.kind, default=None)
-        flag, dest = f"--judgeharness-{one.name.replace('_', '-')}", f"judgeharness_{one.name}"
-        if one.kind == "bool":
-            group.addoption(flag, dest=dest, action="store_const", const=True, default=None, help=one.help)
+    for entry in OPTIONS:
+        parser.addini(f"judgeharness_{entry.name}", entry.help, type=entry.kind, default=None)
+        flag, dest = f"--judgeharness-{entry.name.replace('_', '-')}", f"judgeharness_{entry.name}"
+        if entry.kind == "bool":
+            group.addoption(flag, dest=dest, action="store_const", const=True, default=None, help=entry.help)
         else:
-            action = "append" if one.kind == "linelist" else "store"
-            group.addoption(flag, dest=dest, action=action, metavar=one.shown, default=None, help=one.help)
+            action = "append" if entry.kind == "linelist" else "store"
+            group.addoption(flag, dest=dest, action=action, metavar=entry.shown, default=None, help=entry.help)
 
 
 def option(config: pytest.Config, name: str) -> Any:

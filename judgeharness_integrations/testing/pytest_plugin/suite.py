@@ -374,7 +374,7 @@ class Suite:
             return pytest.ExitCode.OK
         settings = self.settings
         self.ending = ended(
-            [replace(one, result=asked_by(one.result, one.test)) for one in self._records],
+            [replace(record, result=asked_by(record.result, record.test)) for record in self._records],
             gates=settings.gates,
             outputs=settings.outputs,
             on_abstain=_ON_ABSTAIN[settings.on_abstain],

@@ -198,23 +198,25 @@ def _p(hits: int, studies: int, promised: float, *, at_least: bool) -> float:
 
 def most_broken(points: Sequence[PointFound]) -> PointFound:
     """Return the point that speaks most against the promise."""
-    return max(points, key=lambda one: (_ORDER.index(one.verdict or "not told"), -(1.0 if one.p is None else one.p)))
+    return max(
+        points, key=lambda point: (_ORDER.index(point.verdict or "not told"), -(1.0 if point.p is None else point.p))
+    )
 
 
 def broken_promises(points: Sequence[PointFound], *, at_least: bool) -> str:
     """Return a sentence with every point at which the promise is not shown to be kept; empty without any."""
     word = "least" if at_least else "most"
     parts = []
-    for one in points:
-        if one.verdict == "kept" or one.promised is None:
+    for point in points:
+        if point.verdict == "kept" or point.promised is None:
             continue
-        if one.rate is None or one.low is None or one.high is None:
-            parts.append(f"nothing was promised in {one.replicates} studies at {one}")
+        if point.rate is None or point.low is None or point.high is None:
+            parts.append(f"nothing was promised in {point.replicates} studies at {point}")
             continue
-        studies = one.replicates - one.undefined
+        studies = point.replicates - point.undefined
         parts.append(
-            f"{one.verdict}: {one.rate:.4f} [{one.low:.4f}, {one.high:.4f}] of {studies} studies at {one}, promised at "
-            f"{word} {one.promised:g}"
+            f"{point.verdict}: {point.rate:.4f} [{point.low:.4f}, {point.high:.4f}] of {studies} studies at {point}, "
+            f"promised at {word} {point.promised:g}"
         )
     return "; ".join(parts)
 
