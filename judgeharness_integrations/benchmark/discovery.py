@@ -1,4 +1,4 @@
-"""Transcripts of a user's own, whether a present type covers what they show, and new types where none does."""
+"""Types that a user's own transcripts show and the taxonomy lacks, and the file in which a person decides on them."""
 
 from __future__ import annotations
 

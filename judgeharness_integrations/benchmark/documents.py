@@ -1,4 +1,4 @@
-"""What stands in a file of each format, before it is cut into chunks: PDF, Markdown, text, lines of JSON."""
+"""Documents of several formats, found in folders and read into records with chunks that have ids."""
 
 from __future__ import annotations
 

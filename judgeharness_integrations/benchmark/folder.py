@@ -1,4 +1,4 @@
-"""Every answer a model gave, kept before anything is made of it: what a killed command goes on from."""
+"""A benchmark's folder: its files, read and replaced as a whole, and the journal of every answer a model gave."""
 
 from __future__ import annotations
 

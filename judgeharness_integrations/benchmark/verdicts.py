@@ -1,4 +1,4 @@
-"""What judges said about a benchmark's pairs: read from its folder, joined with what is known of each pair."""
+"""What judges said about a benchmark's pairs, read from its folder; what became of the pairs, and what it took."""
 
 from __future__ import annotations
 

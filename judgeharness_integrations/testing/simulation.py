@@ -1,4 +1,4 @@
-"""Cases as simulated judges are shown them, remembered: replicates of a simulation ask about the same ones."""
+"""How a simulated judge answers, and cases as it is shown them, remembered: replicates ask about the same ones."""
 
 from __future__ import annotations
 

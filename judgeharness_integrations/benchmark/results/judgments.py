@@ -1,4 +1,4 @@
-"""Rows about pairs: what is asked and what is right, joined with what is known of a pair, or made of its two sides."""
+"""Rows about pairs, joined with what is known of them; what each judge decided, and who was right about what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on their way: from a test to the end of the session, and between processes."""
+"""The records of a session, also between processes, and its end: one report, its gates and its files."""
 
 from __future__ import annotations
 
