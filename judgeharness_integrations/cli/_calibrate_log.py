@@ -28,7 +28,12 @@ from judgeharness_integrations.analysis.calibration.candidates import candidate_
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
-from judgeharness_integrations.analysis.calibration.population import Population, column_text, population_of
+from judgeharness_integrations.analysis.calibration.population import (
+    Population,
+    case_columns,
+    column_text,
+    population_of,
+)
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
@@ -187,14 +192,15 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         clusters = belonging.by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
-        criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
+        population = _population(decided, request.by)
+        criteria = _criteria(decided, request, folding, population)  # which refuses what cannot be compared
     candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
     shared = belonging.shared_names()
     golds, _ = labelled.golds()
     look = candidate if configured is None else configured.candidate
     count = study.count(golds, look, judges=judges_on(golds, others))
     if count > 1:
-        criteria = _criteria(decided, request, folding, candidates=count)
+        criteria = _criteria(decided, request, folding, population, candidates=count)
     report = CalibrationReport(
         name=labelled.name,
         judge=judge,
@@ -209,7 +215,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         items=tuple(replace(item, cluster=shared.get(item.case_id)) for item in _labelled(items_of(decided))),
         design=design_of_rows(rows, folding.rule.name),
         candidates=count,
-        population=_population(decided, request.by),
+        population=population,
     )
     if request.as_json:
         for note in notes:
@@ -343,7 +349,7 @@ def _population(decided: Decided, column: str | None) -> Population:
 
 
 def _criteria(
-    decided: Decided, request: Request, folding: Folding, *, candidates: int = 1
+    decided: Decided, request: Request, folding: Folding, population: Population, *, candidates: int = 1
 ) -> dict[str, CriterionCalibration]:
     found: dict[str, CriterionCalibration] = {}
     for name, cases in decided.items():
@@ -358,9 +364,15 @@ def _criteria(
             scale=declared_scale(folding.parts, name),
             candidates=candidates,
         )
-        if request.by is not None:
-            strata = [column_text(case.rows, request.by) for case in labelled]
-            found[name] = stratified(found[name], items, strata, request.by, candidates=candidates)
+        columns = [case_columns(case.rows) for case in labelled]
+        found[name] = stratified(
+            found[name],
+            items,
+            [None if request.by is None else column_text(case.rows, request.by) for case in labelled],
+            request.by,
+            others={one: [case.get(one) for case in columns] for one in population.columns},
+            candidates=candidates,
+        )
     return found
 
 

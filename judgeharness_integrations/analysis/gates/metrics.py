@@ -440,8 +440,7 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
         value = getattr(found, name)
         of, missing = f"labelled cases of {source}", f"it is undefined on {source}{_why(found, name)}"
         controls = "" if found.controls is None else found.controls.sentence
-        strata = "" if found.strata is None else found.strata.sentence
-        note = "; ".join(filter(None, (controls, found.untold, strata, untested(section))))
+        note = "; ".join(filter(None, (controls, found.untold, found.uneven, untested(section))))
         confidence = section.calibration.confidence
         if value is None or isinstance(value, Rate):
             return measured_rate(value, of=of, missing=missing, note=note, confidence=confidence)
