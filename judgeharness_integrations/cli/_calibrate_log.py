@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ from judgeharness_integrations.analysis.calibration.population import (
     column_text,
     population_of,
 )
+from judgeharness_integrations.analysis.calibration.rivals import names_of_case, run_of_row
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
@@ -56,6 +58,7 @@ from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.row import Verdict
 
 _UNSEEDED: Final = 0  # the seed of a harness that was given none
 
@@ -161,6 +164,7 @@ class ConfiguredLog:
             yield f"model {safe_text(', '.join(others))} before, {safe_text(str(self._model))} now"
 
 
+Others: TypeAlias = Sequence[AbstractSet[Hashable]]  # by what the cases of each are known
 Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
 
@@ -198,7 +202,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     shared = belonging.shared_names()
     golds, _ = labelled.golds()
     look = candidate if configured is None else configured.candidate
-    count = study.count(golds, look, judges=judges_on(golds, others))
+    count = study.count(golds, look, judges=candidates_on(golds, rows, others))
     if count > 1:
         criteria = _criteria(decided, request, folding, population, candidates=count)
     report = CalibrationReport(
@@ -304,8 +308,8 @@ def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Ite
         yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 
 
-def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow], list[set[str]]]:
-    """Return the judge, its rows, and the cases of each other judge; of one run where one is named.
+def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow], Others]:
+    """Return the judge, its rows, of one run where one is named, and the cases of every other judge and run.
 
     A log of several judges needs a name.
     """
@@ -314,13 +318,31 @@ def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, lis
     if len(chosen) > 1:
         raise UsageError(f"{log} holds {len(chosen)} judges: choose one with --judge.")
     [(name, rows)] = chosen.items()
-    return name, rows, [{row.case_id for row in theirs} for other, theirs in groups.items() if other != name]
+    mine, others = {(run_of_row(row), row.judge) for row in rows}, dict[Hashable, set[Hashable]]()
+    for row in rows_of_log(log) if run is not None else chain.from_iterable(groups.values()):
+        if (key := (run_of_row(row), row.judge)) not in mine:
+            others.setdefault(key, set()).update(names_of_case(row))
+    return name, rows, list(others.values())
 
 
-def judges_on(golds: Collection[str], others: Iterable[AbstractSet[str]]) -> int:
-    """Return how many judges of a log decided about labelled cases: one, and each other that shares any with it."""
-    labelled = set(golds)
-    return 1 + sum(not labelled.isdisjoint(theirs) for theirs in others)
+def candidates_on(golds: Mapping[str, Mapping[str, Verdict]], rows: Iterable[VerdictRow], others: Others) -> int:
+    """Return how many candidates of a log one set of labels decides about.
+
+    They are one judge in one run, each other that was asked about any of its labelled texts, and each further criterion
+    of its own with the same labels.
+
+    Args:
+        golds: case -> criterion -> label.
+        rows: of the judge.
+        others: by what the cases of each other judge and run are known.
+
+    """
+    labelled = {name for row in rows if row.case_id in golds for name in names_of_case(row)}
+    told = Counter(
+        tuple((case_id, parts[name]) for case_id, parts in golds.items() if name in parts)
+        for name in {name for parts in golds.values() for name in parts}
+    )
+    return max(told.values(), default=1) + sum(not labelled.isdisjoint(theirs) for theirs in others)
 
 
 def items_of(decided: Decided) -> list[LabelledItem]:

@@ -20,10 +20,10 @@ from judgeharness_integrations.analysis.certifying.wording import certificate_te
 from judgeharness_integrations.cli._calibrate_log import (
     ConfiguredLog,
     Folding,
+    candidates_on,
     cut_off_notes,
     exploratory,
     items_of,
-    judges_on,
     labelled_rows,
     rows_of_one,
 )
@@ -71,7 +71,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             items = [item for item in items_of(decided) if item.gold is not None]
             candidate = candidate_of_items(judge, what, items)
         golds, _ = labelled.golds()
-        count = study.count(golds, candidate, judges=judges_on(golds, others))
+        count = study.count(golds, candidate, judges=candidates_on(golds, rows, others))
         certificate = certify(
             rows,
             chosen,

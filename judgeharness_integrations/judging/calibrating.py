@@ -22,9 +22,10 @@ from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
-from judgeharness_integrations.judging.execution.recalling import CALIBRATION, is_searchable
+from judgeharness_integrations.judging.execution.recalling import is_searchable
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ Planner: TypeAlias = "Callable[[Judge, Iterable[Case]], Iterator[CasePlan]]"
 
 def calibration_run(run: str) -> str:
     """Return the run that rows of a run's labelled cases carry."""
-    return f"{run}{CALIBRATION}"
+    return f"{run}{CALIBRATION_RUN}"
 
 
 @dataclass(kw_only=True)

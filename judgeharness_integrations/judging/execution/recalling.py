@@ -22,7 +22,7 @@ from judgeharness_integrations.judging.execution.preparing import (
     Pending,
     RewriteLog,
 )
-from judgeharness_integrations.verdictlog.encoding import CALL_COLUMNS
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, CALL_COLUMNS
 from judgeharness_integrations.verdictlog.log import VerdictLog
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, verdict_to_json
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
     from judgeharness_integrations.judging.perturbations import Perturbation
 
-CALIBRATION = "/calibration"  # ends the name of the run of a run's labelled cases
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}
 
 
@@ -80,7 +79,7 @@ class Reuse:
             copies = self.log.taken_over(list(found), run=self.run)
             taken.update(_source(row) for row in copies)
             for hashed, calls in found.items():
-                free = {_source(call[0]): call for call in reversed(calls) if not call[0].run.endswith(CALIBRATION)}
+                free = {_source(call[0]): call for call in reversed(calls) if not call[0].run.endswith(CALIBRATION_RUN)}
                 self._share({one: free[one] for one in free if one not in taken}, wanted[hashed])
 
     def _share(self, free: dict[Source, Sequence[VerdictRow]], probes: Sequence[Pending]) -> None:
