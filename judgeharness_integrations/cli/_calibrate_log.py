@@ -202,7 +202,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     shared = belonging.shared_names()
     golds, _ = labelled.golds()
     look = candidate if configured is None else configured.candidate
-    count = study.count(golds, look, judges=candidates_on(golds, rows, others))
+    count = study.count(golds, look, of_log=candidates_on(golds, rows, others))
     if count > 1:
         criteria = _criteria(decided, request, folding, population, candidates=count)
     report = CalibrationReport(

@@ -71,7 +71,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             items = [item for item in items_of(decided) if item.gold is not None]
             candidate = candidate_of_items(judge, what, items)
         golds, _ = labelled.golds()
-        count = study.count(golds, candidate, judges=candidates_on(golds, rows, others))
+        count = study.count(golds, candidate, of_log=candidates_on(golds, rows, others))
         certificate = certify(
             rows,
             chosen,
