@@ -20,7 +20,6 @@ from uuid import UUID
 
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters, attributed, named_cluster
 from judgeharness_integrations.judging.cases import (
-    LABEL_COUNT,
     AnswerCase,
     Case,
     Criterion,
@@ -33,7 +32,13 @@ from judgeharness_integrations.judging.perturbations import Context, Perturbatio
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
 from judgeharness_integrations.verdictlog.drafting import drafted
-from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, PAIR_COLUMN, TEXT_COLUMN
+from judgeharness_integrations.verdictlog.encoding import (
+    CHARACTERS,
+    LABEL_COUNT,
+    LENGTH_COLUMNS,
+    PAIR_COLUMN,
+    TEXT_COLUMN,
+)
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
