@@ -198,7 +198,8 @@ def _changed(held: Mapping[str, Any], change: Callable[[str], str], *, readable:
     """Return what is another one of named values, changed, by its name."""
     found: dict[str, Any] = {}
     for name, part in held.items():
-        if part is None or (not (open_ := readable or name in _READABLE) and type(part) is str):  # most fields of a part
+        open_ = readable or name in _READABLE
+        if part is None or (type(part) is str and not open_):  # most fields of a part
             continue
         if (new := _mapped(part, change, readable=open_)) is not part:
             found[name] = new

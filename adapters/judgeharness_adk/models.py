@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -195,6 +195,24 @@ def new_model(name: str) -> BaseLlm:
         raise ConfigError(f"judge_model {name!r} cannot be made ({reason.rstrip('.')}).") from error
 
 
+def _asked_with(given: GenerateContentConfig) -> tuple[GenerateContentConfig, RequestTemplate]:
+    """Return the configuration of a judge's requests, and what makes these; the one given stays as it is."""
+    config = given.model_copy(deep=True)
+    # a judge has no tools, and google-genai warns at each request about calling them by itself
+    config.candidate_count = None  # one is read
+    config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
+    http = config.http_options = config.http_options or HttpOptions()
+    # the harness tries again itself; the clients' own attempts would multiply with its
+    http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
+    return config, RequestTemplate(config)
+
+
+@cache
+def _with_nothing_set() -> tuple[GenerateContentConfig, RequestTemplate]:
+    """Return the same for a judge whose criterion says nothing of it, as most do not: ADK makes one an eval case."""
+    return _asked_with(GenerateContentConfig())
+
+
 class JudgeModel:
     """A model and how it is asked: once, unless its configuration sets HTTP retries of its own."""
 
@@ -205,14 +223,7 @@ class JudgeModel:
         self.name = name
         self._own = {} if instance is None else {"instance": _known_by(instance)}
         self._llm = instance or new_model(name)
-        self._config = GenerateContentConfig() if config is None else config.model_copy(deep=True)
-        # a judge has no tools, and google-genai warns at each request about calling them by itself
-        self._config.candidate_count = None  # one is read
-        self._config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
-        http = self._config.http_options = self._config.http_options or HttpOptions()
-        # the harness tries again itself; the clients' own attempts would multiply with its
-        http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
-        self._requests = RequestTemplate(self._config)
+        self._config, self._requests = _with_nothing_set() if config is None else _asked_with(config)
 
     @property
     def parameters(self) -> dict[str, Any]:
