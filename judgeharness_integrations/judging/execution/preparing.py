@@ -177,7 +177,7 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
     except AttributeError:  # what should be a text is none
         return (None,)
     exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
-    return tuple([value_digest(_shown(one) | _BESIDE) for one in (asked, *exchanged)])
+    return tuple([value_digest({**_shown(one), **_BESIDE}) for one in (asked, *exchanged)])
 
 
 def _in_other_type(text: str) -> str:
