@@ -69,7 +69,7 @@ def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[No
 
 
 def judged(request: Request) -> Reply:
-    """Judge: probabilities of typed questions, a structured verdict where one is asked for, else the longer answer wins."""
+    """Judge: probabilities of typed questions, a structured verdict where one is asked for, else the longer wins."""
     if request.path == "/v1/decisions":
         return Planted()(request)
     return Reply.json({"reasoning": "It is right.", "score": True}) if request.schema else longer_wins(request)

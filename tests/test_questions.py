@@ -139,6 +139,7 @@ def test_a_score_has_one_order_of_levels() -> None:
         ({"alone"}, [YES_NO], "alone needs several questions"),
         ({"alone"}, [YES_NO, SCORE], None),
         ({"irrelevant_sentence", "prompt_variant"}, [SCORE], None),
+        ({"prompt_variant"}, [SCORE, LABELS], "prompt_variant words one question"),
     ],
 )
 def test_a_form_that_would_leave_a_question_as_it_is_says_so(needs: set[str], criteria: Any, words: str | None) -> None:

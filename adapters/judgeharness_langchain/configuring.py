@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_integrations.judging.byrule import ASKS_NO_MODEL
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.redacting import REDACTED
 from judgeharness_langchain.chatjudge import ChatJudge, known_options
 from judgeharness_langchain.decisionmodels import decision_model
 from judgeharness_langchain.decisions import DecisionJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
 from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.loading import build_evaluator
+from judgeharness_langchain.models import sentence
 from judgeharness_langchain.structured import LangChainModel
 
 _JUDGES: dict[str, type[ChatJudge]] = {
@@ -45,7 +43,6 @@ _BY_RULE = (
     "string_distance",
     "pairwise_string_distance",
 )
-_SHORTEST_SECRET = 4
 
 
 def chat_model(name: str, options: Mapping[str, Any]) -> Any:
@@ -63,9 +60,9 @@ def chat_model(name: str, options: Mapping[str, Any]) -> Any:
     try:
         return init_chat_model(name, **options)
     except ImportError as error:
-        raise ConfigError(f"model {name!r}: {_sentence(error, options)}.") from error
+        raise ConfigError(f"model {name!r}: {sentence(error, options)}.") from error
     except Exception as error:
-        raise ConfigError(f"model {name!r} cannot be made: {_sentence(error, options)}.") from error
+        raise ConfigError(f"model {name!r} cannot be made: {sentence(error, options)}.") from error
 
 
 def json_model(name: str, options: Mapping[str, Any]) -> LangChainModel:
@@ -79,32 +76,6 @@ def json_model(name: str, options: Mapping[str, Any]) -> LangChainModel:
     """
     own = {option: value for option, value in options.items() if option != "output"}
     return LangChainModel(chat_model(name, own), output=options.get("output", "auto"))
-
-
-def _sentence(error: Exception, options: Mapping[str, Any] | None = None) -> str:
-    """Return one line that says what is wrong; values of options, which may be secrets, are left out of it."""
-    if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        line = "; ".join(_refused(part["loc"], part["msg"]) for part in found)
-    else:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    for text in sorted(_texts(options), key=len, reverse=True):
-        line = line.replace(text, REDACTED)
-    return " ".join(line.split()).rstrip(".")
-
-
-def _refused(place: tuple[int | str, ...], message: str) -> str:
-    return f"option {'.'.join(map(str, place))!r}: {message}" if place else message
-
-
-def _texts(value: object) -> set[str]:
-    """Return the texts among (nested) options that could be recognised in a message."""
-    if isinstance(value, Mapping):
-        # the provider is no secret and what a message is about
-        return set().union(*(_texts(part) for name, part in value.items() if name != "model_provider"))
-    if isinstance(value, (list, tuple)):
-        return set().union(*map(_texts, value))
-    return {value} if isinstance(value, str) and len(value) >= _SHORTEST_SECRET else set()
 
 
 def judge_from_spec(spec: JudgeSpec) -> Judge:
@@ -130,25 +101,16 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
     except UsageError:
         raise
     except Exception as error:
-        raise ConfigError(f"judge {spec.name!r}: {_sentence(error)}.") from error
+        raise ConfigError(f"judge {spec.name!r}: {sentence(error)}.") from error
     if isinstance(evaluator, ChatJudge):
         evaluator.name = spec.name
         return evaluator
     return EvaluatorJudge.of(evaluator, name=spec.name)
 
 
-def _decision_model(name: str, options: Mapping[str, Any]) -> Any:
-    try:
-        return decision_model(name, options)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"decision model {name!r} cannot be made: {_sentence(error, options)}.") from error
-
-
 def _our_judge(spec: JudgeSpec, model: str) -> ChatJudge | DecisionJudge:
     judge: Any = _OURS[spec.evaluator]
-    make = _decision_model if judge is DecisionJudge else chat_model
+    make = decision_model if judge is DecisionJudge else chat_model
     asked = make(model, spec.model_options)
     known = [name for name in known_options(judge) if name not in ("name", "prompt")]
     options = dict(spec.evaluator_options)
@@ -160,5 +122,5 @@ def _our_judge(spec: JudgeSpec, model: str) -> ChatJudge | DecisionJudge:
     try:
         built: ChatJudge | DecisionJudge = judge(asked, name=spec.name, **options)
     except TypeError as error:
-        raise ConfigError(f"judge {spec.name!r}: {_sentence(error)}.") from error
+        raise ConfigError(f"judge {spec.name!r}: {sentence(error)}.") from error
     return built

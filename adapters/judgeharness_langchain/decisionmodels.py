@@ -16,7 +16,7 @@ from judgeharness_integrations._errors import ConfigError, NotInstalledError, Us
 from judgeharness_integrations.judging.answer import NO_TOKENS, ModelAnswer, Tokens, answer_behind, tokens_of
 from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_integrations.judging.questions import Option, Question
-from judgeharness_langchain.models import innermost, model_parameters
+from judgeharness_langchain.models import innermost, model_parameters, sentence
 
 EXTRA = "decisions"
 _CORE, _OPENAI = ("langchain_core", "BaseDecisionModel"), ("langchain_openai", "OpenAIDecisions")
@@ -244,5 +244,8 @@ def decision_model(name: str, options: Mapping[str, Any]) -> Any:
         from langchain_openai.decisions import OpenAIDecisions  # noqa: PLC0415 - not in every version
     except ImportError as error:
         raise NotInstalledError(f"what asks decision model {name!r} (langchain_openai.decisions)", EXTRA) from error
-    with suppress_langchain_beta_warning():
-        return OpenAIDecisions(**{"max_retries": 0, **options, "model": model})
+    try:
+        with suppress_langchain_beta_warning():
+            return OpenAIDecisions(**{"max_retries": 0, **options, "model": model})
+    except Exception as error:
+        raise ConfigError(f"decision model {name!r} cannot be made: {sentence(error, options)}.") from error

@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.judging.answer import Tokens
-from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, Presentation
 from judgeharness_integrations.judging.judge import (
     DEFAULT_CRITERION,
     Answer,
@@ -75,6 +76,7 @@ class DecisionJudge:
         taxonomy: Taxonomy | Mapping[str, str] | str | PathLike[str] | None = None,
         scale: tuple[int, int] | None = None,
         levels: Sequence[str] = (),
+        described: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
         tie: bool = True,
         instructions: str | None = None,
         one_by_one: bool = False,
@@ -86,13 +88,15 @@ class DecisionJudge:
         Args:
             model: a `BaseDecisionModel` or `OpenAIDecisions` of LangChain, or a name: `openai:gpt-6-luna`, or with
                 `base_url=` that of a model of any server that answers `POST /decisions`.
-            criteria: what is asked, as a name, names, name -> description, or `Criterion`s, whose labels and scale
-                count; one question of ours by default.
-            shape: `pairwise`, `labels` (PASS or FAIL) or `scores`, for criteria that declare neither. Without
-                criteria and shape a case of two answers is compared and one of one answer passes or fails.
+            criteria: what is asked, as a name, names, name -> description, or `Criterion`s (or mappings of their
+                fields), whose labels and scale count; one question of ours by default.
+            shape: `pairwise`, `labels` (PASS or FAIL) or `scores`, for criteria that declare neither. Criteria with
+                labels A and B are about two answers, too. Without criteria and shape a case of two answers is compared
+                and one of one answer passes or fails.
             taxonomy: label -> definition, as of `LabelJudge`, for the one question which label fits.
             scale: lowest and highest level of a score, 1 to 5 by default.
             levels: what the levels of a score mean, from the lowest.
+            described: criterion -> label -> what it means.
             tie: whether two answers may be equally good.
             instructions: how a question is asked, instead of words of ours (`prompt_variant` rewords it).
             one_by_one: ask every question in a request of its own.
@@ -116,17 +120,20 @@ class DecisionJudge:
         own = default_instructions(self.criteria, pairwise=bool(self.pairwise)) if self.criteria else None
         self._instructions = instructions
         self.instructions: str | None = instructions or own
+        self._described = described
         self.one_by_one = one_by_one
         self.name = name or type(self).__name__
         self.options = CallOptions()
-        for one in (False, True) if self.pairwise is None else (self.pairwise,):
-            self._questions(_example(pairwise=one))
+        for question in (one for questions in self._examples() for one in questions):
+            for label in described.get(question.criterion, ()):
+                if label not in question.labels:
+                    raise UnknownNameError(f"label of {question.criterion}", str(label), question.labels)
 
     @property
     def supports(self) -> frozenset[str]:
         """The perturbations of its questions that fit it; `unchanged` says which leave a question as it is."""
         own = {"slot_names"} if self.pairwise is not False else set()
-        return frozenset({*QUESTION_FORMS, *own, *({"prompt_variant"} if self.instructions else ())})
+        return frozenset({*QUESTION_FORMS, *own, "prompt_variant"})
 
     @property
     def kind(self) -> Kind:
@@ -148,12 +155,11 @@ class DecisionJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model, endpoint and questions."""
-        shown = [self._questions(_example(pairwise=one)) for one in (False, True) if self.pairwise in (None, one)]
         return JudgeIdentity(
             name=type(self).__name__,
             model=model_name(self.model),
             parameters={**parameters_of(self.model), **({"one_by_one": True} if self.one_by_one else {})},
-            prompt_hash=text_hash(repr(shown)),
+            prompt_hash=text_hash(repr(self._examples())),
             family=family_of(self.model),
         )
 
@@ -179,7 +185,7 @@ class DecisionJudge:
         """Return why a question of a case would be asked as before under what a perturbation needs; None if none."""
         if "alone" in needs and self.one_by_one:
             return "alone changes nothing: the judge asks every question in a request of its own"
-        return unchanged(needs, self._questions(replace(case, presentation=replace(case.presentation, form=None))))
+        return unchanged(needs, self._questions(replace(case, presentation=Presentation())))
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask all questions about a case: in one request, or one by one."""
@@ -208,11 +214,17 @@ class DecisionJudge:
             replies.append(reply)
         return _judgment(questions, [*replies, *earlier], run_id, requests=_ONE_EACH)
 
+    def _examples(self) -> list[list[Question]]:
+        """Return the questions about a case of each kind that it judges."""
+        kinds = (False, True) if self.pairwise is None else (self.pairwise,)
+        return [self._questions(_example(pairwise=pairwise)) for pairwise in kinds]
+
     def _questions(self, case: AnswerCase) -> list[Question]:
         """Return the questions about a case: the judge's own, and those about this case alone."""
         pairwise = isinstance(case, PairwiseCase)
         asked = [*(self.criteria or (Criterion(name=DEFAULT_CRITERION),)), *case.criteria]
-        told = case.presentation.instructions or self._instructions
+        shown = case.presentation.instructions
+        told = self._instructions if shown in (None, self.instructions) else shown  # ours differ by what is asked
         return [
             question_of(
                 criterion,
@@ -220,7 +232,7 @@ class DecisionJudge:
                 pairwise=pairwise,
                 slots=case.presentation.slot_names or DEFAULT_SLOTS,
                 instructions=told,
-                described=self._asked_for.described.get(criterion.name, {}),
+                described=self._described.get(criterion.name) or self._asked_for.described.get(criterion.name, {}),
                 form=case.presentation.form,
             )
             for key, criterion in zip(_keys(asked), asked, strict=True)
@@ -293,7 +305,8 @@ class _Asked:
         of_shape: dict[str, Any] = {"scale": scale.ends} if shape == "scores" else {"labels": labels}
         named = tuple(one if one.labels or one.scale else replace(one, **of_shape) for one in given)
         described = {one.name: scale.described for one in named if one.scale == scale.ends}
-        return cls(criteria=named, pairwise=all(_compares(one) for one in named), described=described)
+        compares = any(_compares(one) for one in named)
+        return cls(criteria=named, pairwise=compares if shape is None else shape == "pairwise", described=described)
 
 
 def _asked_for(
@@ -311,6 +324,8 @@ def _asked_for(
         if criteria is not None or shape not in (None, "labels"):
             raise UsageError("taxonomy is one question of its own: leave out criteria and shape.")
         return _Asked.of_taxonomy(taxonomy)
+    if shape not in (None, "scores") and scale.given:
+        raise UsageError(f"scale and levels are of scores: leave them out with shape={shape!r}.")
     if not tie and shape != "pairwise":
         raise UsageError("tie=False is about two answers: give shape='pairwise' with it.")
     return _Asked.of_shape(criteria, shape, scale, tie=tie)
@@ -326,6 +341,7 @@ class _Scale:
 
     ends: tuple[int, int]
     described: Mapping[str, str]
+    given: bool
 
     @classmethod
     def of(cls, scale: tuple[int, int] | None, levels: Sequence[str]) -> Self:
@@ -340,4 +356,5 @@ class _Scale:
             raise UsageError(
                 f"levels are {len(levels)} and the scale {low} to {high} has {high - low + 1}: give as many."
             )
-        return cls(ends=(low, high), described={str(low + place): text for place, text in enumerate(levels)})
+        described = {str(low + place): text for place, text in enumerate(levels)}
+        return cls(ends=(low, high), described=described, given=scale is not None or bool(levels))

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, Unpack
 from langchain_core.language_models import BaseChatModel
 
 from judgeharness_integrations._documents import load_yaml
-from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.marks import REASONING_PROPERTY
@@ -65,7 +65,7 @@ class Taxonomy:
         return cls(labels={str(label): str(text or "") for label, text in labels.items()}, name=name)
 
 
-CriteriaLike: TypeAlias = "str | Criterion | Mapping[str, str] | Sequence[str | Criterion]"
+CriteriaLike: TypeAlias = "str | Criterion | Mapping[str, str] | Sequence[str | Criterion | Mapping[str, Any]]"
 
 
 def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...] | None) -> tuple[Criterion, ...]:
@@ -80,11 +80,25 @@ def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...] | None) 
     if isinstance(criteria, Mapping):
         found = [Criterion(name=str(name), description=str(text)) for name, text in criteria.items()]
     else:
-        found = [c if isinstance(c, Criterion) else Criterion(name=str(getattr(c, "value", c))) for c in criteria]
+        found = [_criterion(one) for one in criteria]
     names = [criterion.name for criterion in found]
     if not found or len(set(names)) != len(names) or not all(names):
         raise UsageError(f"criteria need at least one name, each once: found {names}.")
     return tuple(found if labels is None else (replace(criterion, labels=labels) for criterion in found))
+
+
+def _criterion(given: object) -> Criterion:
+    """Return a criterion: itself, one of its name, or of a mapping with name, description, labels and scale."""
+    if isinstance(given, Criterion):
+        return given
+    if not isinstance(given, Mapping):
+        return Criterion(name=str(getattr(given, "value", given)))
+    known = ("name", "description", "labels", "scale")
+    for name in given:
+        if name not in known:
+            raise UnknownNameError("key of a criterion", str(name), known)
+    told: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in given.items()}
+    return Criterion(**{"name": "", **told})
 
 
 def one_criterion(criteria: CriteriaLike | None, default: str) -> tuple[str, str]:

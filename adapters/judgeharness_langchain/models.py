@@ -11,13 +11,16 @@ from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
 from langchain_core.runnables import RunnableBinding
+from pydantic import ValidationError
 
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.judging import chatmodels
 from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.chatmodels import NamespacedCache, single_choice
 from judgeharness_integrations.judging.judge import model_family, text_hash
+from judgeharness_integrations.redacting import REDACTED
 
+_SHORTEST_SECRET = 4
 _MAKERS = frozenset({"anthropic", "google"})
 
 
@@ -206,3 +209,29 @@ def isolated(model: Any, namespace: str) -> Any | None:
     if not isinstance(core, BaseLanguageModel):
         return None
     return with_innermost(model, core.model_copy(update={"cache": NamespacedCache(cache, namespace)}))
+
+
+def sentence(error: Exception, options: Mapping[str, Any] | None = None) -> str:
+    """Return one line that says what is wrong; values of options, which may be secrets, are left out of it."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        line = "; ".join(_refused(part["loc"], part["msg"]) for part in found)
+    else:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    for text in sorted(_texts(options), key=len, reverse=True):
+        line = line.replace(text, REDACTED)
+    return " ".join(line.split()).rstrip(".")
+
+
+def _refused(place: tuple[int | str, ...], message: str) -> str:
+    return f"option {'.'.join(map(str, place))!r}: {message}" if place else message
+
+
+def _texts(value: object) -> set[str]:
+    """Return the texts among (nested) options that could be recognised in a message."""
+    if isinstance(value, Mapping):
+        # the provider is no secret and what a message is about
+        return set().union(*(_texts(part) for name, part in value.items() if name != "model_provider"))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) and len(value) >= _SHORTEST_SECRET else set()

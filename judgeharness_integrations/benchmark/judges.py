@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
@@ -143,7 +143,12 @@ class PairJudge(_ModelJudge):
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """`verdict`, A or B (a tie is not offered), and `type`; `turn` is a criterion of each case."""
-        return (Criterion(name=VERDICT, labels=_SIDES), Criterion(name=TYPE, labels=self._types))
+        return self.criteria_of(self._types)
+
+    @staticmethod
+    def criteria_of(types: Iterable[str]) -> tuple[Criterion, ...]:
+        """Return the criteria for these failure types."""
+        return (Criterion(name=VERDICT, labels=_SIDES), Criterion(name=TYPE, labels=tuple(types)))
 
     def fits(self, case: object) -> str | None:
         """Return why a case cannot be judged, None when it can."""
@@ -174,10 +179,15 @@ class ConversationJudge(_ModelJudge):
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """`score`, `flawed` and `type`; `turn` is a criterion of each case."""
+        return self.criteria_of(self._types)
+
+    @staticmethod
+    def criteria_of(types: Iterable[str]) -> tuple[Criterion, ...]:
+        """Return the criteria for these failure types."""
         return (
             Criterion(name=SCORE, scale=(_LOWEST, _HIGHEST)),
             Criterion(name=FLAWED, labels=(FLAWED, SOUND)),
-            Criterion(name=TYPE, labels=(*self._types, NONE)),
+            Criterion(name=TYPE, labels=(*types, NONE)),
         )
 
     def fits(self, case: object) -> str | None:

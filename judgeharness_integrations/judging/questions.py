@@ -41,7 +41,7 @@ INSTRUCTIONS: Final[Mapping[Asked, str]] = MappingProxyType(
     {
         "pairwise": "Which of the two answers to the task is better by this criterion?",
         "yes_no": "Does the answer to the task meet this criterion?",
-        "choice": "Which of the options fits the answer to the task best by this criterion?",
+        "choice": "Which of the options applies best by this criterion?",
         "score": "How good is the answer to the task by this criterion?",
     }
 )
@@ -258,6 +258,8 @@ def unchanged(needs: Iterable[str], questions: Sequence[Question]) -> str | None
             as_choice = need.startswith("option") and one.kind == "yes_no" and "two_way_choice" in needed
             if one.kind != kind and not as_choice:
                 return f"{need} changes {what}, and {one.criterion!r} is none: ask it by a judge of its own"
+    if "prompt_variant" in needed and len({one.instructions.partition("\n")[0] for one in questions}) > 1:
+        return "prompt_variant words one question, and the judge asks several kinds: give each kind a judge of its own"
     if "alone" in needed and len(questions) < _FEWEST:
         return "alone needs several questions in one request, and the judge asks one"
     return None

@@ -74,7 +74,7 @@ def test_runs_are_compared_and_judges_ranked(command: Command, tmp_path: Path, d
     assert json.dumps(compared.json).count("decides")
     ranked = command("rank", tmp_path / "first" / "verdicts.jsonl", "--json")
     assert ranked.code == 0, ranked.err
-    assert [one["judge"] for one in ranked.json["judges"]][0] == "decides"
+    assert ranked.json["judges"][0]["judge"] == "decides"
 
 
 def test_a_judge_is_checked(command: Command, tmp_path: Path, decision_server: Decide) -> None:

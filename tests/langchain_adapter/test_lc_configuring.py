@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import ConfigError, NotInstalledError, Un
 from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
 from judgeharness_langchain import LabelJudge, ScoreJudge, loading
 from judgeharness_langchain.adapter import ADAPTER
-from judgeharness_langchain.configuring import _sentence
+from judgeharness_langchain.models import sentence
 
 pytestmark = pytest.mark.filterwarnings("ignore:langchain-classic is not installed")
 Serve = Callable[..., OpenAIServer]
@@ -52,6 +52,7 @@ def test_one_of_our_judges_by_its_name(openai_server: Serve) -> None:
     assert [criterion.name for criterion in scored.criteria] == ["depth"]
 
 
+@pytest.mark.slow
 def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
     server = openai_server([Reply.text(" reworded ")])
     assert ADAPTER.build_rewriter is not None
@@ -104,7 +105,7 @@ def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
         ({"evaluator": "LabelJudge", "evaluator_options": {"taxonomy": "absent.yaml"}}, ConfigError, "cannot be read"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(changes: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_what_cannot_be_used_is_onesentence(changes: dict[str, Any], error: type[Exception], words: str) -> None:
     changed: dict[str, Any] = {"model_options": {"api_key": "secret-key"}} | changes
     with pytest.raises(error, match=words) as caught:
         ADAPTER.build_judge(spec(**changed))
@@ -115,8 +116,8 @@ def test_what_cannot_be_used_is_one_sentence(changes: dict[str, Any], error: typ
 def test_messages_name_no_value_of_an_option() -> None:
     values = {"api_key": "secret-key", "nested": {"list": ["deep-secret", 3]}, "model_provider": "nobody", "n": "ab"}
     error = RuntimeError("secret-key and deep-secret of nobody; ab\nmore")
-    assert _sentence(error, values) == "[redacted] and [redacted] of nobody; ab"
-    assert _sentence(RuntimeError()) == "RuntimeError"
+    assert sentence(error, values) == "[redacted] and [redacted] of nobody; ab"
+    assert sentence(RuntimeError()) == "RuntimeError"
 
 
 def test_a_taxonomy_stands_beside_the_configuration(openai_server: Serve, tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         ADAPTER.build_judge(spec("ScoreJudge"))
 
 
-def test_a_missing_provider_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_provider_is_onesentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
     with pytest.raises(ConfigError, match=r"model 'anthropic:claude': .*langchain-anthropic"):
         ADAPTER.build_judge(spec("ScoreJudge", model="anthropic:claude"))

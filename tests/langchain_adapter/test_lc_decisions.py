@@ -31,6 +31,7 @@ from judgeharness_integrations._errors import (
     UsageError,
 )
 from judgeharness_integrations.judging.judge import as_judge
+from judgeharness_integrations.judging.questions import INSTRUCTIONS
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_langchain import DecisionJudge, PairwiseJudge, harness_evaluator
 from judgeharness_langchain.decisionmodels import is_decision_model
@@ -418,6 +419,15 @@ def test_what_an_evaluator_of_langchain_cannot_say_is_refused(serve: Decide) -> 
         ({"taxonomy": {"a": "", "b": ""}, "criteria": "x"}, UsageError, "taxonomy is one question of its own"),
         ({"levels": ["a", "b"], "scale": (1, 3)}, UsageError, "levels are 2 and the scale 1 to 3 has 3"),
         ({"scale": (3, 1)}, UsageError, "from a lower to a higher"),
+        ({"scale": (1, 3), "shape": "pairwise"}, UsageError, "scale and levels are of scores"),
+        ({"criteria": [{"name": "x", "label": ["a", "b"]}]}, UnknownNameError, "did you mean 'labels'"),
+        ({"criteria": [{"labels": ["a", "b"]}]}, UsageError, "cannot be named"),
+        (
+            {"criteria": [LABELS], "described": {"tone": {"rud": "It insults."}}},
+            UnknownNameError,
+            "did you mean 'rude'",
+        ),
+        ({"criteria": "x", "max_retries": "many"}, ConfigError, "cannot be made: option 'max_retries'"),
         ({"criteria": []}, UsageError, "at least one name"),
         ({"criteria": [Criterion(name="x", labels=("only",))]}, UsageError, "nothing to choose"),
         ({"criteria": [Criterion(name="x", scale=(0, 0.5))]}, UsageError, "two whole numbers"),
@@ -425,7 +435,7 @@ def test_what_an_evaluator_of_langchain_cannot_say_is_refused(serve: Decide) -> 
 )
 def test_what_cannot_be_asked_is_one_sentence(options: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        DecisionJudge("openai:gpt-6-luna", base_url="http://127.0.0.1:9/v1", api_key="k", **options)
+        DecisionJudge("openai:gpt-6-luna", base_url="http://127.0.0.1:9/v1", api_key=KEY, **options)
 
 
 def test_a_model_is_a_decision_model_or_its_name() -> None:
@@ -439,6 +449,36 @@ def test_a_model_is_a_decision_model_or_its_name() -> None:
         DecisionJudge(model, criteria="x", api_key="k")
     with pytest.raises(UsageError, match="not OpenAIDecisions: a decision model is asked by DecisionJudge"):
         PairwiseJudge(model)
+
+
+def test_without_a_key_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "LANGSMITH_GATEWAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match=r"'openai:gpt-6-luna' cannot be made: .*API key is required"):
+        DecisionJudge("openai:gpt-6-luna", criteria="x")
+
+
+def test_criteria_of_several_kinds_are_asked_each_in_its_words(serve: Decide) -> None:
+    server = serve(Planted())
+    mixed = [{"name": "tone", "labels": ["formal", "casual"]}, {"name": "depth", "scale": [1, 3]}, {"name": "help"}]
+    judge = by_name(server, criteria=mixed, described={"tone": {"formal": "Like a letter."}})
+    case = AnswerCase(case_id="c", output="because", criteria=(Criterion(name="own", scale=(0, 2)),))
+    rows = measured(judge, case, "none", "irrelevant_sentence", rule="majority | median").rows
+    assert {row.outcome for row in rows} == {"ok"}
+    asked = server.requests[0].body["questions"]
+    assert [one["type"] for one in asked] == ["choice", "score", "predicate", "score"]
+    assert [one["instructions"].partition("\n")[0] for one in asked] == [
+        INSTRUCTIONS[way] for way in ("choice", "score", "yes_no", "score")
+    ]
+    assert asked[0]["choices"][0] == {"value": "formal", "description": "Like a letter."}
+
+
+def test_a_wording_of_the_users_is_reworded(serve: Decide) -> None:
+    server = serve(Planted())
+    judge = by_name(server, criteria="help", instructions="Is it so?")
+    measured(judge, CASE, "none", "prompt_variant(1)", "negated", instructions=["Does it hold?"])
+    first = [request.body["questions"][0]["instructions"].split("\nCriterion")[0] for request in server.requests]
+    assert sorted(first) == ["Does it hold?", "Is it so?", "Is the right answer to this question no?\nIs it so?"]
 
 
 def test_any_server_is_asked_by_its_address_and_name(serve: Decide) -> None:
@@ -465,7 +505,7 @@ def test_criteria_of_a_case_are_asked_besides(serve: Decide) -> None:
         ({"criteria": "help"}, CASE, "option_order", "option_order changes a choice among options"),
         ({"criteria": "help"}, CASE, "alone", "alone needs several questions"),
         ({"criteria": FIVE, "one_by_one": True}, CASE, "alone", "alone changes nothing"),
-        ({"criteria": [LABELS, Criterion(name="h")]}, CASE, "prompt_variant(1)", "which prompt_variant changes"),
+        ({"criteria": [LABELS, Criterion(name="h")]}, CASE, "prompt_variant(1)", "the judge asks several kinds"),
         ({}, CASE, "option_names", "option_names changes a choice among options"),
     ],
 )

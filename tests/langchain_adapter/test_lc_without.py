@@ -50,6 +50,24 @@ def test_without_langchain_the_package_imports_and_says_what_to_install() -> Non
     assert shown == f"langchain (langchain_core) is not installed: {line}"
 
 
+def test_without_decision_models_the_error_names_the_extra_that_brings_them() -> None:
+    shown = run(
+        ["langchain_core.decisions", "langchain_openai.decisions"],
+        """
+        from judgeharness_integrations._errors import NotInstalledError
+        from judgeharness_langchain import DecisionJudge, PairwiseJudge
+        try:
+            DecisionJudge("openai:gpt-6-luna", criteria="polite", api_key="k")
+        except NotInstalledError as error:
+            print(error)
+        """,
+    )
+    assert shown == (
+        "what asks decision model 'openai:gpt-6-luna' (langchain_openai.decisions) is not installed: "
+        "pip install '.[decisions]' in the source folder of judgeharness"
+    )
+
+
 def first_is_better(request: Request) -> Reply:
     properties = (request.schema or {})["properties"]
     if "score" in properties:

@@ -106,10 +106,10 @@ class Planted:
             return {**told, "type": "refusal"}
         if kind == "predicate":
             sign = -1 if _is_negated(question) else 1
-            odds = [sign * self.strength(criterion, state["Answer"]), 0.0]
+            odds = [sign * self.strength(criterion, _judged(state)), 0.0]
             return {**told, "probability": self._noisy(odds, criterion, number)[0]}
         if kind == "score":
-            return {**told, **self._score(question, criterion, state["Answer"], number)}
+            return {**told, **self._score(question, criterion, _judged(state), number)}
         odds = [self._odds(option, question, criterion, state) for option in question["choices"]]
         odds[0] += self.option_bias
         shares = self._noisy(odds, criterion, number)
@@ -147,8 +147,13 @@ class Planted:
         name = description.partition(":")[0] if value.startswith("option ") else value
         if name in ("yes", "no"):
             sign = -1 if _is_negated(question) else 1
-            return sign * self.strength(criterion, state["Answer"]) if name == "yes" else 0.0
-        return self.strength(f"{criterion}|{name}", state["Answer"])
+            return sign * self.strength(criterion, _judged(state)) if name == "yes" else 0.0
+        return self.strength(f"{criterion}|{name}", _judged(state))
+
+
+def _judged(state: Mapping[str, str]) -> str:
+    """The answer; of a pair, both of them in an order that says nothing."""
+    return "\n".join(sorted(text for title, text in state.items() if title.startswith("Answer")))
 
 
 def _is_negated(question: Mapping[str, Any]) -> bool:

@@ -57,7 +57,7 @@ class ModelFile:
         from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
         from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
 
-        options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
+        options = self.options_of(spec)
         try:
             return chat_model(spec, options)
         except NotInstalledError as error:
@@ -65,6 +65,10 @@ class ModelFile:
         except JudgeHarnessError as error:
             error.args = (without_secrets(str(error), options),)
             raise
+
+    def options_of(self, spec: str) -> dict[str, Any]:
+        """Return the options of a model, be they under its name alone or with its provider."""
+        return {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
 
     def _of(self, key: str) -> Iterable[tuple[str, Any]]:
         return self.options.get(key, {}).items()

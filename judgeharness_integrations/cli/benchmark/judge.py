@@ -33,10 +33,10 @@ from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._failures import failures, told
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
+from judgeharness_integrations.cli.benchmark.deciding import DecisionModel, JudgeModel, judge_model
 from judgeharness_integrations.cli.benchmark.options import JudgeRequest
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
@@ -83,7 +83,7 @@ def designs_of(mode: str, *, orders: Orders, repetitions: int) -> list[ModeDesig
     return [design for design in found if mode in (design.mode, "both")]
 
 
-def judge_models(text: str, models: ModelFile) -> dict[str, ChatModel]:
+def judge_models(text: str, models: ModelFile) -> dict[str, JudgeModel]:
     """Return judge -> model of a text with commas between models.
 
     A judge is named as its model was given, an object of a file by its own name: the same in every go, whoever is asked
@@ -93,9 +93,9 @@ def judge_models(text: str, models: ModelFile) -> dict[str, ChatModel]:
         UsageError: none is named, two judges have one name, or a model cannot be made.
 
     """
-    found: dict[str, ChatModel] = {}
+    found: dict[str, JudgeModel] = {}
     for spec in (part.strip() for part in text.split(",") if part.strip()):
-        model = models.model(spec)
+        model = judge_model(spec, models)
         name = model.name if spec.rpartition(":")[0].endswith(".py") else spec
         if name in found:
             raise UsageError(f"--judges names {name!r} twice: each judge needs a name of its own.")
@@ -105,9 +105,11 @@ def judge_models(text: str, models: ModelFile) -> dict[str, ChatModel]:
     return found
 
 
-def judge_of(mode: Mode, model: ChatModel, taxonomy: Taxonomy, *, name: str) -> Judge:
-    """Return the judge of a mode over a model."""
+def judge_of(mode: Mode, model: JudgeModel, taxonomy: Taxonomy, *, name: str) -> Judge:
+    """Return the judge of a mode over a model; a decision model answers the same criteria with probabilities."""
     kind = PairJudge if mode == "pairwise" else ConversationJudge
+    if isinstance(model, DecisionModel):
+        return model.judge(kind.criteria_of(taxonomy.failure_types), taxonomy, name=name)
     return kind(model, taxonomy, name=name)
 
 
@@ -124,7 +126,7 @@ class Asking:
 
     design: ModeDesign
     judge: Judge
-    model: ChatModel
+    model: JudgeModel
     pairs: Sequence[str]
     cases: Sequence[AnswerCase]
 
@@ -290,7 +292,7 @@ def _sampled(pairs: list[Pair], file: Path | None) -> list[Pair]:
 
 
 def _askings(
-    folder: BenchmarkFolder, pairs: Sequence[Pair], judges: Mapping[str, ChatModel], request: JudgeRequest
+    folder: BenchmarkFolder, pairs: Sequence[Pair], judges: Mapping[str, JudgeModel], request: JudgeRequest
 ) -> list[Asking]:
     """Build everything that is asked: what cannot be is known before the first call."""
     taxonomy, documents = folder.taxonomy(), {document.document_id: document for document in folder.documents()}

@@ -180,7 +180,11 @@ class JudgeRequest:
 
     folder: Annotated[Path, typer.Argument(help="The benchmark's folder.")]
     judges: Annotated[
-        str, typer.Option(help="Who judges: provider:model or file.py:function of yours, commas between.")
+        str,
+        typer.Option(
+            help="Who judges: provider:model, decisions:provider:model of a decision model, or file.py:function of "
+            "yours, commas between."
+        ),
     ]
     mode: Annotated[
         Literal["pairwise", "pointwise", "both"],

@@ -172,12 +172,13 @@ async def _unasked(rewriter: Rewriter, text: str) -> str:
 
 
 def _texts(case: Case) -> list[str]:
-    """Return every text a judge is shown of a case, with what the answers are called and how the judge is told."""
+    """Return every text a judge is shown of a case, what the answers are called, how the judge is told and asked."""
     if not isinstance(case, AnswerCase):
         return [case] if isinstance(case, str) else []
     presentation = case.presentation
     names = " / ".join(presentation.slot_names or ())
-    return [*case.all_texts(), names, presentation.instructions or ""]
+    form = "" if presentation.form is None else str(presentation.form)
+    return [*case.all_texts(), names, presentation.instructions or "", form]
 
 
 def _cut(before: str, after: str, most: int) -> str:
