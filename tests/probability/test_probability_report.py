@@ -70,6 +70,23 @@ def test_a_judge_of_three_options_is_measured() -> None:
     assert found.map.temperature == pytest.approx(0.5**-1, rel=0.35)
 
 
+def test_a_judge_with_little_skill_is_told_how_many_labels_would_show_it() -> None:
+    weak = {"slope": 2.0, "spread": 0.8}
+    found = [assess(planted(100, seed, **weak)[0]) for seed in range(12)]  # type: ignore[arg-type]
+    assert all(one.labels_needed is None for one in found if one.passes)
+    told = [one.labels_needed for one in found if one.labels_needed is not None]
+    assert len(told) >= 4
+    assert all(number > 100 for number in told)
+    many = int(np.median(told))
+    assert np.mean([assess(planted(many, seed, **weak)[0]).passes for seed in range(12)]) >= 0.8  # type: ignore[arg-type]
+
+
+def test_no_number_of_labels_shows_a_skill_that_is_not_there() -> None:
+    for kind in ("constant", "base_rate"):
+        assert assess(worthless(kind, 100, 1)).labels_needed is None
+    assert assess(pairs(np.linspace(0.6, 0.9, 40), np.ones(40))).labels_needed is None
+
+
 def test_copies_of_a_few_cases_do_not_pass() -> None:
     few = worthless("shuffled", 8, 3)
     p, y = np.repeat(few.event[0], 40), np.repeat(few.event[1], 40)

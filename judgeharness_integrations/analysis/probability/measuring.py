@@ -149,7 +149,7 @@ class _Question:
         )
         barred = self._selected(labelled) or "; ".join(reason.rstrip(".") for reason in report.reasons)
         if barred:
-            return replace(measured, refusal=barred)
+            return replace(measured, refusal=barred, labels_needed=report.labels_needed)
         return _with_threshold(measured, found.part(~first), self._scores(by))
 
     def _scores(self, by: ProbabilityMap) -> list[float]:

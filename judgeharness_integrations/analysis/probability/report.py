@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +24,8 @@ from judgeharness_integrations.analysis.probability.reliability import (
     reliability_curve,
 )
 from judgeharness_integrations.analysis.probability.scores import brier_skill, log_scores, log_skill
-from judgeharness_integrations.analysis.statistics.means import Estimate
+from judgeharness_integrations.analysis.statistics import POWER
+from judgeharness_integrations.analysis.statistics.means import Z95, Estimate, z_quantile
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed
 
 TOLERANCE: Final = 0.02  # of the area under the ROC curve, and of the uncertainty: what folds alone may cost
@@ -57,6 +59,8 @@ class ProbabilityReport:
     empty: the mapped probabilities beat the base rate by both scores, with their intervals; the map takes neither
     resolution nor order away, beyond chance and `TOLERANCE`; and the calibration error is no more than a perfect judge
     shows at this n. A judge that always says the same has no skill, nor has one whose answers belong to other cases.
+    `labels_needed`: so many labels would show a skill like this one in 80 % of studies, and rather fewer do, as a map
+    fitted on more labels is a better one; None where labels are not what is missing, or no number would do.
     """
 
     n: int
@@ -72,6 +76,7 @@ class ProbabilityReport:
     auc_change: Estimate | None
     resolution_change: Estimate | None
     reasons: tuple[str, ...]
+    labels_needed: int | None = None
 
     @property
     def passes(self) -> bool:
@@ -109,6 +114,12 @@ def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, see
     mapped = figures(fitted.mapped, bins=bins, seed=seed)
     ordered, resolved = auc_change(found, fitted.mapped), resolution_change(found, fitted.mapped, bins=bins)
     clusters = len(set(found.clusters))
+    barred = (
+        *_worse("the area under the ROC curve", ordered),
+        *_worse("the share of the uncertainty that is resolved", resolved),
+        *_uncalibrated(mapped.calibration),
+    )
+    lacking = (*_few(clusters), *_unskilled(mapped))
     return ProbabilityReport(
         n=found.n,
         clusters=clusters,
@@ -122,13 +133,8 @@ def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, see
         seed=seed,
         auc_change=ordered,
         resolution_change=resolved,
-        reasons=(
-            *_few(clusters),
-            *_unskilled(mapped),
-            *_worse("the area under the ROC curve", ordered),
-            *_worse("the share of the uncertainty that is resolved", resolved),
-            *_uncalibrated(mapped.calibration),
-        ),
+        reasons=(*lacking, *barred),
+        labels_needed=_needed(mapped) if lacking and not barred else None,
     )
 
 
@@ -147,6 +153,17 @@ def _unskilled(mapped: ProbabilityFigures) -> tuple[str, ...]:
             told = f"{fixed(skill.value)} {ends((skill.low, skill.high))}"
             reasons.append(f"the {name} skill over the base rate, {told}, is not shown to be above 0.")
     return tuple(reasons)
+
+
+def _needed(mapped: ProbabilityFigures) -> int | None:
+    """Return about how many labels would show both skills, were they what they seem: a margin falls with sqrt(n)."""
+    wanted = [FEWEST]
+    for skill in (mapped.brier_skill, mapped.log_skill):
+        if skill is None or skill.low is None or skill.value <= 0:
+            return None
+        margin = (skill.value - skill.low) * (Z95 + z_quantile(2 * POWER - 1)) / Z95
+        wanted.append(math.ceil(skill.n * (margin / skill.value) ** 2))
+    return max(wanted)
 
 
 def _worse(name: str, change: Estimate | None) -> tuple[str, ...]:
