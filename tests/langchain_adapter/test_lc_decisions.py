@@ -197,6 +197,17 @@ def test_question_by_question_is_a_request_each(serve: Decide, way: Any) -> None
         assert {row.outcome for row in result.rows if row.criterion == "tone"} == {"refused"}
 
 
+def test_where_every_case_is_refused_as_a_whole_each_costs_one_request_more(serve: Decide) -> None:
+    server = serve(Planted(refuses=lambda criterion, _: criterion == "tone"))
+    harness = JudgeHarness(
+        perturbations=["none", "position_swap"], repetitions=1, aggregation_rule="swap_consensus", observers=[]
+    )
+    cases = [PairwiseCase(case_id=f"c{n}", output=f"one {n}", output_b=f"two {n}") for n in range(12)]
+    results = list(harness.evaluate_many(by_class(server, criteria=FIVE, shape="pairwise"), cases))
+    assert server.calls == 24 + 120
+    assert {row.outcome for result in results for row in result.rows if row.criterion != "tone"} == {"ok"}
+
+
 def test_alone_is_a_request_a_question(serve: Decide) -> None:
     server = serve(Planted())
     result = measured(by_name(server, criteria=["help", "facts"]), CASE, "alone")
