@@ -10,6 +10,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -62,8 +63,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", r"ignore:Unclosed (client session|connector):ResourceWarning")
     # How long one example takes depends on who else uses the machine; each run draws other examples.
     calm = [HealthCheck.too_slow]
-    settings.register_profile("shared machine", max_examples=30, deadline=None, suppress_health_check=calm)
-    settings.load_profile("shared machine")
+    settings.register_profile("quick", max_examples=10, deadline=None, suppress_health_check=calm)
+    settings.register_profile("thorough", max_examples=30, deadline=None, suppress_health_check=calm)
+    settings.load_profile(config.getoption("hypothesis_profile", None) or "quick")
+    trust_one_authority(config)
+
+
+def trust_one_authority(config: pytest.Config) -> None:
+    """Let clients trust one certificate instead of 150: no test speaks TLS, and each client reads them all, twice."""
+    from certifi import contents
+
+    if hasattr(config, "workerinput") or "SSL_CERT_FILE" in os.environ:
+        return
+    end = "-----END CERTIFICATE-----\n"
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    (path := Path(folder.name) / "authority.pem").write_text(contents().partition(end)[0] + end)
+    os.environ["SSL_CERT_FILE"] = str(path)
 
 
 def pytest_unconfigure() -> None:
@@ -75,6 +91,23 @@ def pytest_collection_finish() -> None:
     # Which is this session's own: tests start sessions of theirs. Not before, since workers are to read it.
     os.environ.pop("PYTEST_ADDOPTS", None)
     gc.freeze()  # what was collected lives as long as the session: no collection need look at it again
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `sampled(n)` every n-th case is a default one; the others are slow."""
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None and place_among_cases(item) % sampled.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
+def place_among_cases(item: pytest.Item) -> int:
+    """Return which of its cases a test is: the same whichever others are collected."""
+    places = item.callspec.indices
+    lists = {str(mark.args[0]): mark.args[0] for mark in item.iter_markers("parametrize")}
+    names = [one.split(",")[0].strip() if isinstance(one, str) else one[0] for one in lists.values()]
+    return sum(places[name] for name in names)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -97,6 +130,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         sys.settrace(tracer)
         gc.enable()
+
+
+def pytest_runtest_logstart(nodeid: str, location: tuple[str, int | None, str]) -> None:
+    """Before the first test of a file: what is there by now, frameworks above all, no collection looks at again."""
+    if location[0] != _File.begun:
+        _File.begun = location[0]
+        gc.collect()
+        gc.freeze()
+
+
+class _File:
+    """The file whose tests run."""
+
+    begun = ""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

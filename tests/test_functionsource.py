@@ -228,6 +228,7 @@ def typed(source: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [("Answer", "Say"), ("return case", "return case * 2")])
 def test_in_a_notebook_texts_and_helpers_count_as_they_are(
     before: str, after: str, monkeypatch: pytest.MonkeyPatch

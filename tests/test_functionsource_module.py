@@ -56,6 +56,7 @@ def loaded(path: Path, name: str) -> ModuleType:
 JUDGE = "def judge(case):\n    return {}\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("character", ["\u2028", "\x85", "\x1c", "\x0c"])
 @pytest.mark.parametrize("source", ['X = """a{}b"""\nTEXT = """x\ny"""', '# a{}b\nTEXT = """x\ny"""'])
 def test_lines_end_where_python_ends_them(written: Written, character: str, source: str) -> None:
@@ -72,6 +73,7 @@ def test_a_statement_may_begin_where_another_ends(written: Written) -> None:
     assert source_digest(written(one).judge) != source_digest(written(other).judge)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("source", "name", "value"),
     [

@@ -245,6 +245,7 @@ def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("read", READS, ids=lambda read: read.printed)
 def test_a_command_says_of_older_documents_what_it_said_then(
     read: Read, read_only: Path, command: Callable[[str], Said], monkeypatch: pytest.MonkeyPatch
@@ -278,6 +279,7 @@ def test_older_logs_are_read_and_written_again(name: str, read_only: Path, tmp_p
     assert read_log(write_log(rows, tmp_path / "again.jsonl")) == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["unnamed", "careful"])
 def test_an_interrupted_run_goes_on_where_it_was_cut_off(run: str, older: Path, command: Callable[[str], Said]) -> None:
     cut = "broken_off" if run == "unnamed" else "broken_off_careful"
@@ -295,6 +297,7 @@ def test_an_interrupted_run_goes_on_where_it_was_cut_off(run: str, older: Path, 
     assert len(after) == len(read_log(older / "runs" / run / "verdicts.sqlite"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("run", ["unnamed", "careful", "rubrics"])
 def test_a_complete_run_is_summed_up_again(run: str, older: Path, command: Callable[[str], Said]) -> None:
     """For nothing: neither attempts nor usage grow. Labels that share clusters have wider intervals: CLUSTERS."""
@@ -310,6 +313,7 @@ def test_a_complete_run_is_summed_up_again(run: str, older: Path, command: Calla
     assert [place for place in places if not any(fnmatch(place, pattern) for pattern in changed)] == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("run", ["pairs", "graded", "points", "broken_off_points", "calibrated"])
 def test_runs_of_functions_with_a_model_are_begun_anew(run: str, older: Path, command: Callable[[str], Said]) -> None:
     """FINGERPRINT: what is known of such a function holds its name since then."""
@@ -328,6 +332,7 @@ def test_runs_of_functions_with_a_model_are_begun_anew(run: str, older: Path, co
         assert [place for place in places if ".accuracy_decided_95." not in place] == []  # wider: CLUSTERS
 
 
+@pytest.mark.slow
 def test_a_new_run_takes_over_the_answers_of_an_older_one(older: Path, command: Callable[[str], Said]) -> None:
     (old,) = printed("runs-careful")["runs"]
     said = command("run careful.yaml --out runs/careful --yes --new-run --json")
@@ -337,6 +342,7 @@ def test_a_new_run_takes_over_the_answers_of_an_older_one(older: Path, command: 
     assert (older / "runs" / "careful" / "verdicts.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_programs_go_on_with_their_own_log(older: Path) -> None:
     import older_judges
 
@@ -379,6 +385,7 @@ def test_saved_calibrations_are_loaded_whole(name: str, read_only: Path) -> None
     assert list(differences(json.loads(saved.read_text()), again)) == []
 
 
+@pytest.mark.slow
 def test_an_older_calibration_expires_where_its_judge_is_identified_otherwise(
     older: Path, command: Callable[[str], Said]
 ) -> None:
@@ -426,6 +433,7 @@ def test_a_drift_history_grows(older: Path, command: Callable[[str], Said]) -> N
     assert lines[0] == (WRITTEN / "calibration_log.history.jsonl").read_text().strip()
 
 
+@pytest.mark.slow
 def test_a_benchmark_goes_on_asks_by_todays_prompts_and_leads_on(older: Path, command: Callable[[str], Said]) -> None:
     """PROMPTS: answers to older prompts stay, counted and not taken; what is finished is not written over."""
     shutil.copytree(OFFLINE, older / "models")

@@ -156,6 +156,7 @@ def test_the_models_are_listed(openai_server: Serve) -> None:
         assert "gpt-4o-test" in [model.id for model in client.models.list()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reply", "content", "refusal", "finish_reason"),
     [
@@ -178,6 +179,7 @@ def test_unusual_ends_are_told_on_the_message(
 # failures
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("code", "expected", "retryable"),
     [
@@ -418,6 +420,7 @@ def test_a_missing_tool_call_is_no_error_at_all(openai_server: Serve, reply: Rep
 # concurrency and event loops
 
 
+@pytest.mark.slow
 def test_in_flight_max_is_the_clients_concurrency(openai_server: Serve) -> None:
     server = openai_server([Reply.text("x", delay=0.2)])
     model = chat_model(server)
@@ -458,6 +461,7 @@ def test_a_second_loop_loses_the_answers_but_not_the_requests(
     assert {type(answer).__name__ for answer in asyncio.run(gather(chat_model(server), calls))} == {"AIMessage"}
 
 
+@pytest.mark.slow
 def test_one_loop_kept_alive_reuses_connections(openai_server: Serve) -> None:
     model = chat_model(openai_server([Reply.text("x")]))
     with asyncio.Runner() as runner:
@@ -465,6 +469,7 @@ def test_one_loop_kept_alive_reuses_connections(openai_server: Serve) -> None:
     assert {type(answer).__name__ for answer in answers} == {"AIMessage"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("reply", [Reply.text("x"), Reply.status(500), Reply.garbage()])
 def test_without_keep_alive_any_loop_will_do(openai_server: Serve, reply: Reply) -> None:
     model = chat_model(openai_server([reply], keep_alive=False))
@@ -481,6 +486,7 @@ def test_without_keep_alive_a_stream_ends_its_connection(openai_server: Serve) -
     assert [asyncio.run(streamed()) for _ in range(3)] == ["a b"] * 3
 
 
+@pytest.mark.slow
 def test_threads_share_a_server_and_a_model(openai_server: Serve) -> None:
     server = openai_server(lambda request: Reply.text(request.user))
     model = chat_model(server)

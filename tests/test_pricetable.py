@@ -100,6 +100,7 @@ def test_a_file_that_is_no_table_is_a_sentence(tmp_path: Path, text: str | None,
         prices_from_litellm(path, models=["gpt-4o"])
 
 
+@pytest.mark.slow
 def test_the_installed_table_is_read_without_importing_litellm() -> None:
     code = (
         "import sys; from judgeharness_integrations.judging.prices import prices_from_litellm as p; "

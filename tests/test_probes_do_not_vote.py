@@ -81,6 +81,7 @@ def test_a_name_says_family_variant_and_side() -> None:
     assert not is_probe("position_swap+house_probe:2")
 
 
+@pytest.mark.slow
 @given(st.text("AB-", min_size=16, max_size=16).filter(lambda v: "A" in v and "B" in v))
 def test_whatever_folds_a_log_gives_what_it_gives_without_them(verdicts: str) -> None:
     plain = log(verdicts)

@@ -53,6 +53,7 @@ def structured(server: ProviderServer, provider: str, method: str, **options: An
 # ends of an answer
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("provider", "ended"), [(provider, ended) for provider in ENDS for ended in ENDS[provider]])
 def test_the_message_says_how_the_answer_ended(openai_server: Serve, provider: str, ended: Ending) -> None:
     server = openai_server([Reply.of(answer_that(ended))])
@@ -66,6 +67,7 @@ def test_the_message_says_how_the_answer_ended(openai_server: Serve, provider: s
     assert [(one.number, one.provider, one.tokens) for one in server.billed] == [(0, provider, USED)]
 
 
+@pytest.mark.sampled(4)
 @each_provider
 def test_an_awaited_answer_is_the_same(openai_server: Serve, provider: str) -> None:
     model = MODELS[provider](openai_server([Reply.of(answer_that("cut_off", response_id="1"))]))
@@ -112,12 +114,14 @@ def test_the_word_may_come_in_upper_and_in_lower_case(
     assert tuple(fact(asked(server, provider), path) for _ in replies) == words
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("word", ["RECITATION", "BLOCKLIST", "SPII", "MALFORMED_FUNCTION_CALL"])
 def test_gemini_passes_on_every_word(openai_server: Serve, word: str) -> None:
     message = asked(openai_server([Reply.of(answer_that("blocked", word=word))]), "gemini")
     assert (fact(message, "response_metadata.finish_reason"), message.content) == (word, [])
 
 
+@pytest.mark.slow
 def test_gemini_passes_on_a_word_its_client_does_not_know(openai_server: Serve) -> None:
     model = MODELS["gemini"](openai_server([Reply.of(answer_that("blocked", word="A_WORD_OF_NEXT_YEAR"))]))
     with pytest.warns(UserWarning, match="not a valid"):
@@ -125,6 +129,7 @@ def test_gemini_passes_on_a_word_its_client_does_not_know(openai_server: Serve) 
     assert message.response_metadata["finish_reason"] == "A_WORD_OF_NEXT_YEAR"
 
 
+@pytest.mark.sampled(4)
 @each_provider
 def test_thinking_is_no_text(openai_server: Serve, provider: str) -> None:
     thinking = None if provider == "openai" else "[[A]]? No."  # chat completions show none
@@ -151,6 +156,7 @@ def test_the_message_has_the_models_name_and_the_id_but_geminis(openai_server: S
     assert message.response_metadata.get("id") == (None if provider == "gemini" else "id-7")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("provider", "tier"), USAGE)
 def test_the_usage_itemises_what_was_cached(openai_server: Serve, provider: str, tier: str | None) -> None:
     message = asked(openai_server([Reply.of(answer_that("ok", tier=tier))]), provider)
@@ -219,6 +225,7 @@ def test_the_bill_is_exact(openai_server: Serve) -> None:
 # tools and schemas
 
 
+@pytest.mark.sampled(2)
 @each_provider
 @pytest.mark.parametrize("method", ["function_calling", "json_schema"])
 def test_arguments_go_to_the_forced_tool_or_else_to_the_text(openai_server: Serve, provider: str, method: str) -> None:
@@ -320,6 +327,7 @@ def test_a_request_is_kept_with_its_texts(openai_server: Serve, provider: str) -
     assert server.bill() == Tokens(input=5, output=1)
 
 
+@pytest.mark.sampled(5)
 @each_provider
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
 def test_an_error_says_whether_it_heals_and_costs_nothing(openai_server: Serve, provider: str, status: int) -> None:

@@ -47,6 +47,7 @@ def test_type_hints_of_every_public_dataclass_are_known() -> None:
     assert unknown == {}
 
 
+@pytest.mark.slow
 def test_every_result_is_a_field_of_a_pydantic_model() -> None:
     results = [
         kind for kind in public_dataclasses() if kind.__name__.endswith(("Result", "Report", "Summary", "Usage"))

@@ -98,6 +98,7 @@ def test_37_pairs_of_16_judges_failed_in_both_orders() -> None:
     assert (sum(counts), sum(count > 0 for count in counts)) == (37, 16)
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.untraced
 @pytest.mark.parametrize("judge", sorted(AGGREGATE))
 def test_golden_net_preference(judge: str) -> None:
@@ -109,6 +110,7 @@ def test_golden_net_preference(judge: str) -> None:
     assert entry.abstained == 0
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.untraced
 @pytest.mark.parametrize("judge", sorted(AGGREGATE))
 def test_golden_swap_consensus_and_position(judge: str) -> None:

@@ -67,6 +67,7 @@ def entries(found: tuple[JudgeReplay, ...]) -> dict[tuple[str, str], JudgeReplay
     return {(entry.judge, entry.criterion): entry for entry in found}
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=150, deadline=None)
 @given(logs(), st.randoms(use_true_random=False), st.sampled_from([None, 1, 2]))
@@ -235,6 +236,7 @@ def test_cases_that_were_asked_in_full_are_not_censored() -> None:
     assert entry.to_dict()["censored"] == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e100, 1e100), max_size=60), st.randoms(use_true_random=False))
 def test_a_mean_is_exact_and_forgets_its_terms(values: list[float], chance: random.Random) -> None:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
@@ -31,6 +32,7 @@ def replayed(judge: Any, cases: list[Any], rule: str, *perturbations: str, curta
     return replay(log.rows(), rule).judges[0]
 
 
+@pytest.mark.slow
 def test_what_compares_samples_is_left_out_where_sampling_could_stop() -> None:
     """Half of the cases are easy, half are coin flips: late samples are of the latter, whatever the perturbation."""
 

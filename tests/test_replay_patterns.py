@@ -99,6 +99,7 @@ def all_rows(log: Path, *, run: str | None, labels: bool) -> CasePatterns:
     return CasePatterns(rows=rows_of_log(log, run=run, labels=labels))
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_logs_are_replayed_as_if_all_rows_were_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, seed: int
@@ -114,6 +115,7 @@ def test_logs_are_replayed_as_if_all_rows_were_read(
     assert found == printed(capsys, log, rule, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["majority", "net_preference", "supermajority(2/3)"])
 def test_a_recorded_log_is_replayed_as_if_all_rows_were_read(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rule: str
@@ -132,6 +134,7 @@ def repeating(cases: int) -> list[VerdictRow]:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.sqlite"])
 def test_more_cases_of_the_same_patterns_hold_no_more_rows(tmp_path: Path, name: str) -> None:
     (tmp_path / "many").mkdir()

@@ -40,6 +40,7 @@ def test_a_bomb_is_refused_with_a_sentence(name: str) -> None:
     assert sentence in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_refusal_costs_less_than_reading_a_document_that_long() -> None:
     honest = "\n".join(f"k{n}: [a, b, c]" for n in range(len(LAUGHS) // 12))
 

@@ -16,6 +16,8 @@ from judgeharness_integrations.cli._shared_options import (
     SEVERAL,
     CutTies,
     Labels,
+    LabelSet,
+    LabelSource,
     PanelCluster,
     PanelColumns,
     PanelCriterion,
@@ -24,6 +26,7 @@ from judgeharness_integrations.cli._shared_options import (
     PanelRater,
     PlanLimit,
     PlotFolder,
+    WhichJudge,
     Yes,
 )
 
@@ -430,3 +433,33 @@ class AuditRequest:
 
 
 audit = command(AuditRequest, "judgeharness_integrations.cli.audit:audit_place")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassportRequest:
+    """What a judge's probabilities are worth: forms that must agree, a map and a certified threshold, a canary.
+
+    CONFIG asks the judge; --log reads what it answered. With --check PASSPORT its frozen states are asked once more:
+    has the model behind the name moved? Exit code 1: no answer is certified by labels, or the model has moved.
+    """
+
+    config: Annotated[
+        Path | None, typer.Argument(help="A configuration: .yaml, .toml or .json; its judge is asked.")
+    ] = None
+    log: Annotated[Path | None, typer.Option(help="Instead, a verdict log that holds probabilities.")] = None
+    out: Annotated[Path | None, typer.Option(help="Where to save the passport; answers are kept beside it.")] = None
+    check: Annotated[Path | None, typer.Option(help="A passport: ask its frozen states again, and add a round.")] = None
+    judge: WhichJudge = None
+    run: Annotated[str | None, typer.Option("--run", help="Only this run of LOG.")] = None
+    agreement: Annotated[float, typer.Option(help="How often certified answers have to agree with labels.")] = 0.9
+    delta: Annotated[float, typer.Option(help="1 - confidence, of all questions together.")] = 0.1
+    formed: Annotated[int, typer.Option("--cases", help="Cases that are asked in every form.", min=1)] = 50
+    name: LabelSet = None
+    source: LabelSource = None
+    seed: Annotated[int, typer.Option(help="Of perturbations and folds.")] = 0
+    max_calls: PlanLimit = None
+    yes: Yes = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.passport/1).")] = False
+
+
+passport = command(PassportRequest, "judgeharness_integrations.cli.passport:take_passport")

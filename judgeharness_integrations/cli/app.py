@@ -56,6 +56,7 @@ add_lazily(
         "scan": ("_code_options", "Find single-call judges in your code."),
         "migrate": ("_code_options", "Put the judges in your code under a harness."),
         "check": ("_judge_options", "Is this judge any good? Attacks included."),
+        "passport": ("_judge_options", "What a judge's probabilities are worth."),
         "selftest": ("_code_options", "Do the printed intervals cover?"),
         "adapters": ("_code_options", "Which frameworks are ready."),
     },

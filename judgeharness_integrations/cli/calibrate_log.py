@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -15,7 +15,7 @@ import typer
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
@@ -294,13 +294,16 @@ def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Ite
         yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 
 
-def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow], list[set[str]]]:
+def rows_of_one(
+    log: Path, judge: str | None, run: str | None, *, voting_only: bool = True
+) -> tuple[str, list[VerdictRow], list[set[str]]]:
     """Return the judge, its rows, and the cases of each other judge; of one run where one is named.
 
     A log of several judges needs a name.
     """
-    groups = rows_of_judges(rows_of_log(log, run=run))
-    chosen = rows_of_judges(chain.from_iterable(groups.values()), None if judge is None else [judge])
+    rows = rows_of_log(log, run=run)
+    groups = rows_of_judges(rows) if voting_only else by_judge(rows)
+    chosen = groups if judge is None else {name: groups[name] for name in rows_of_judges(rows, [judge])}
     if len(chosen) > 1:
         raise UsageError(f"{log} holds {len(chosen)} judges: choose one with --judge.")
     [(name, rows)] = chosen.items()

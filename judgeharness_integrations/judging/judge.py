@@ -19,7 +19,15 @@ from judgeharness_integrations.judging.functionsource import UnreadableError, fu
 from judgeharness_integrations.judging.parsing import AnswerFields, answer_fields, described, of_an_array
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.judging.threads import in_thread, is_async
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, verdict_from_json
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    Outcome,
+    Verdict,
+    expected_level,
+    most_probable,
+    probabilities_from_json,
+    verdict_from_json,
+)
 
 __all__ = [
     "Answer",
@@ -199,9 +207,9 @@ def as_judgment(value: object) -> Judgment:
     """Normalise what a plain callable returned.
 
     A `Judgment` stays. A mapping, a pydantic object, a dataclass or a named tuple is its fields (`answerfields`): one
-    verdict with its reasoning, or one answer a criterion. A bool is PASS or FAIL; None, NaN and text too long for a
-    label are unparsed; `ABSTAIN` is a refusal, since abstaining is the harness's decision. Of what is none of these,
-    and of verdicts that differ, the answer says what it was, and `unreadable`, too.
+    verdict with its reasoning and `probabilities`, or one answer a criterion. A bool is PASS or FAIL; None, NaN and
+    text too long for a label are unparsed; `ABSTAIN` is a refusal, since abstaining is the harness's decision. Of what
+    is none of these, and of verdicts that differ, the answer says what it was, and `unreadable`, too.
     """
     if isinstance(value, Judgment):
         return value
@@ -263,11 +271,26 @@ def _of_fields(criterion: str, value: object, given: AnswerFields) -> Answer:
         text = f"answered {described(value)}, which is no verdict"
         return Answer(criterion=criterion, outcome="unparsed", reasoning=text)
     answers = {name: as_answer(criterion, part) for name, part in given.verdicts.items()}
-    first = next(iter(answers.values()), Answer(criterion=criterion, outcome="unparsed"))
+    first = next(iter(answers.values()), None) or _of_probabilities(criterion, given.probabilities)
     if any(not _agree(first, one) for one in answers.values()):
         return Answer(criterion=criterion, outcome="unparsed", reasoning=f"answered {_said(answers)}, which differ")
     error = first.reasoning if any(map(_is_strange, given.verdicts.values())) else None
-    return replace(first, criterion=criterion, reasoning=error or given.reasoning or first.reasoning)
+    said = replace(first, criterion=criterion, reasoning=error or given.reasoning or first.reasoning)
+    return replace(said, probabilities=given.probabilities) if said.outcome == "ok" else said
+
+
+def _of_probabilities(criterion: str, shares: Mapping[str, Any] | None) -> Answer:
+    """Return the answer that probabilities alone give: the most probable label, or the expected level of a score."""
+    try:
+        given = probabilities_from_json(shares)
+    except ValueError as error:
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=str(error))
+    if given is None:
+        return Answer(criterion=criterion, outcome="unparsed")
+    try:
+        return Answer(criterion=criterion, verdict=expected_level(given), probabilities=given)
+    except ValueError:  # options that are no numbers
+        return Answer(criterion=criterion, verdict=most_probable(given), probabilities=given)
 
 
 def _difference(given: AnswerFields | None) -> str | None:

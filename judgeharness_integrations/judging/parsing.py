@@ -45,6 +45,7 @@ _BESIDE = frozenset(  # what goes with a verdict and is none: of LangSmith's and
     {"confidence", "evidence", "metadata", "key", "name", "correction", "evaluator_info", "feedback_config"}
     | {"source_run_id", "target_run_id", "extra", "error"}
 )
+PROBABILITIES = "probabilities"
 _LONGEST_LABEL = 3  # words
 _MOST_NAMED = 8
 _PLAIN = frozenset({str, bool, int, float, type(None)})  # what most judges answer, told without a closer look
@@ -52,12 +53,16 @@ _PLAIN = frozenset({str, bool, int, float, type(None)})  # what most judges answ
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerFields:
-    """Fields of `one` answer, of which `verdicts` say its verdict, or else `criteria` with one answer each."""
+    """Fields of `one` answer, of which `verdicts` say its verdict, or else `criteria` with one answer each.
+
+    `probabilities` of one answer are those of its options.
+    """
 
     one: bool
     verdicts: Mapping[str, Any]
     criteria: Mapping[str, Any]
     reasoning: str | None
+    probabilities: Mapping[str, Any] | None = None
 
 
 def answer_fields(value: object) -> AnswerFields | None:
@@ -69,13 +74,14 @@ def answer_fields(value: object) -> AnswerFields | None:
     if given is None:
         return None
     verdicts = {name: given[name] for name in _VERDICT if given.get(name) is not None}
-    beside = any(name in given for name in _VERDICT)
+    shares = given[PROBABILITIES] if isinstance(given.get(PROBABILITIES), Mapping) else None
+    beside = shares is not None or any(name in given for name in _VERDICT)
     texts = {name: given[name] for name in REASONING if name in given and _is_reasoning(given[name], beside=beside)}
     reasoning = next((text for text in texts.values() if text), None)
     rest = {name: part for name, part in given.items() if name not in texts}
-    others = {name for name in rest if name not in _VERDICT and name not in _BESIDE}
+    others = {name for name in rest if name not in _VERDICT and name not in _BESIDE and rest[name] is not shares}
     if beside and not others:
-        return AnswerFields(one=True, verdicts=verdicts, criteria={}, reasoning=reasoning)
+        return AnswerFields(one=True, verdicts=verdicts, criteria={}, reasoning=reasoning, probabilities=shares)
     return AnswerFields(one=False, verdicts={}, criteria=rest, reasoning=reasoning)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, UsageError
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
 from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
@@ -39,6 +39,7 @@ class PassportOffice:
         cases: what it is asked about; those with gold are its labels. The first `formed` of them are asked in every
             form and once more, the first `frozen` of those are the states of the canary.
         forms: perturbations that must not matter, those of typed questions when None; what does not fit is left out.
+        wordings: how many `instructions` are among the options, each of which is a form, too.
         name: of the label set, for people.
         source: where the labels come from: `human`, `executable` or `model:<name>`.
         bars: what is to be certified.
@@ -57,6 +58,7 @@ class PassportOffice:
         cases: Sequence[Case],
         *,
         forms: Sequence[str] | None = None,
+        wordings: int = 0,
         formed: int = FORMED,
         frozen: int = CANARY_STATES,
         name: str = "labels",
@@ -77,7 +79,8 @@ class PassportOffice:
         self._clock = clock
         given = tuple(sorted(QUESTION_FORMS)) if forms is None else tuple(forms)
         self.plain = self._harness(self.votes, options)
-        self.full = self._harness((*self.votes, RETEST, *(form for form in given if form not in self.votes)), options)
+        asked = (*given, *(f"prompt_variant({number})" for number in range(1, wordings + 1)))
+        self.full = self._harness((*self.votes, RETEST, *(form for form in asked if form not in self.votes)), options)
 
     def _harness(self, perturbations: Sequence[str], options: Mapping[str, Any]) -> JudgeHarness:
         fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip", "seed": self.seed}
@@ -103,7 +106,8 @@ class PassportOffice:
 
         Raises:
             UsageError: the judge answers without probabilities.
-            NotGradedError: it answers nothing.
+            JudgeDownError, NotGradedError: it answers nothing.
+            BudgetError: the calls allowed ended before everything was asked.
 
         """
         rows: list[VerdictRow] = []
@@ -206,6 +210,10 @@ def _round(rows: Sequence[VerdictRow], states: Mapping[str, str], perturbation: 
 async def _results(harness: JudgeHarness, judge: Judge, cases: Sequence[Case]) -> list[HarnessResult]:
     async with aclosing(harness.aevaluate_many(judge, cases)) as found:
         results = [result async for result in found]
+    if any(result.state == "budget_exhausted" for result in results):
+        raise BudgetError("the calls allowed ended before all was asked: allow more, and the same again goes on.")
+    if (ended := next((result.ended for result in results if result.state == "judge_down"), None)) is not None:
+        raise JudgeDownError(f"{ended}.")
     if all(map(all_failed, results)):
         raise_where_all_failed(results)
     return results

@@ -62,6 +62,7 @@ def write_eval_set(folder: Path, cases: int = 2, turns: int = 2) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_eval_set_is_judged_without_the_adk_command(command: Command, tmp_path: Path) -> None:
     config = write(tmp_path, [judge(FINAL_RESPONSE), judge(MULTI_TURN)], write_eval_set(tmp_path))
     with scripted_judge(in_turn({"polite": "yes", "short": "no"})) as model:
@@ -78,6 +79,7 @@ def test_an_eval_set_is_judged_without_the_adk_command(command: Command, tmp_pat
     assert {row.attributes["eval_set_id"] for row in rows} == {"weather_set"}
 
 
+@pytest.mark.slow
 def test_what_adk_eval_kept_is_judged_again(command: Command, tmp_path: Path) -> None:
     folder = write_agent_folder(tmp_path, config=eval_config({FINAL_RESPONSE: judge_options("scripted-judge")}))
     with scripted_judge(always("yes")):
@@ -124,6 +126,7 @@ def test_litellm_and_a_rewriter_of_adk(command: Command, tmp_path: Path, openai_
     assert {row.model for row in read_log(tmp_path / "out" / "verdicts.jsonl")} == {"judge-test"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -168,6 +171,7 @@ def no_model():
 """
 
 
+@pytest.mark.slow
 def test_a_model_class_of_ones_own_is_imported(command: Command, tmp_path: Path) -> None:
     (tmp_path / "own_models.py").write_text(OWN_MODEL)
     options = {"rubrics": RUBRICS, "model_class": "own_models:OwnJudge"}

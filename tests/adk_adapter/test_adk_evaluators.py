@@ -185,6 +185,7 @@ def _words(samples: int) -> st.SearchStrategy[list[str]]:
     return words.filter(lambda drawn: 2 * drawn.count("yes") != samples)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -689,6 +690,7 @@ def test_invocations_without_ids_of_their_own_are_numbered(tmp_path: Path) -> No
     assert {len(mark) for _, _, mark in ids} == {6}  # another eval case may number its invocations too
 
 
+@pytest.mark.slow
 def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
     evaluate_with(OURS, always("yes"))
     child = os.fork()

@@ -184,6 +184,7 @@ def test_other_versions_are_named(*, newest: str, named: bool, monkeypatch: pyte
     assert (sentence in caplog.messages) == named
 
 
+@pytest.mark.slow
 def test_without_google_adk_the_package_imports_and_says_what_to_install() -> None:
     program = """
 import sys

@@ -126,6 +126,7 @@ def shown(response: LlmResponse) -> str:
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("client", "ended"), [(client, ended) for client in ENDS for ended in ENDS[client]])
 def test_the_response_says_how_the_answer_ended(
     openai_server: Serve, asked: Ask, monkeypatch: pytest.MonkeyPatch, client: str, ended: Ending

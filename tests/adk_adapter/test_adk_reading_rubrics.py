@@ -391,6 +391,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.untraced
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

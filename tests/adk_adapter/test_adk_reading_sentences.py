@@ -178,6 +178,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.untraced
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

@@ -192,6 +192,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_long_hostile_texts_take_no_long_time(text: str) -> None:
@@ -199,6 +200,7 @@ def test_long_hostile_texts_take_no_long_time(text: str) -> None:
     assert verdict(text + "\n" + answered("invalid")) in (None, "FAIL")
 
 
+@pytest.mark.slow
 @given(
     st.text()
     | st.lists(

@@ -131,6 +131,7 @@ def calibration(path: Path) -> str:
 # Rules
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rule", ["subprocess:getoutput", "canary:fold", "canary:no.such", "no_such_module:fold"])
 def test_a_rule_in_a_request_is_not_imported(tmp_path: Path, server: Server, rule: str) -> None:
     (tmp_path / "canary.py").write_text("open('imported', 'w').close()\ndef fold(rows): return 'PASS'\n")
@@ -141,6 +142,7 @@ def test_a_rule_in_a_request_is_not_imported(tmp_path: Path, server: Server, rul
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.slow
 def test_names_of_one_agent_are_not_seen_by_another(tmp_path: Path, server: Server) -> None:
     one = agent(tmp_path, registering("ONE"), "one")
     two = agent(tmp_path, registering("TWO"), "two")
@@ -157,6 +159,7 @@ def test_names_of_one_agent_are_not_seen_by_another(tmp_path: Path, server: Serv
         assert "third_rule" not in server.refused(one, {"aggregation_rule": "third_rul"})
 
 
+@pytest.mark.slow
 def test_what_is_registered_in_the_package_or_with_an_app_is_found(tmp_path: Path, server: Server) -> None:
     package = agent(tmp_path, "", "package")
     (package.path / "__init__.py").write_text(f"{registering('ONE')}\nfrom . import agent\n")
@@ -206,6 +209,7 @@ def outside(tmp_path: Path, folder: AgentFolder) -> list[str]:
     return [f"{tmp_path}/", "../../", "link/", "./../../", "~/", f"{folder.path}/../../", f"file://{tmp_path}/"]
 
 
+@pytest.mark.slow
 def test_a_calibration_outside_the_folder_is_refused_alike_there_or_not(tmp_path: Path, server: Server) -> None:
     folder = agent(tmp_path)
     (tmp_path / "home").mkdir(exist_ok=True)
@@ -218,6 +222,7 @@ def test_a_calibration_outside_the_folder_is_refused_alike_there_or_not(tmp_path
         assert "is no calibration below the folder of this agent: put one there" in there
 
 
+@pytest.mark.slow
 def test_what_is_no_calibration_is_refused_like_what_is_not_there(tmp_path: Path, server: Server) -> None:
     folder = agent(tmp_path, REGISTER)
     for name in (".env", "deep.json"):
@@ -237,6 +242,7 @@ def test_what_is_no_calibration_is_refused_like_what_is_not_there(tmp_path: Path
         assert there == server.refused(folder, {"calibration": "gone"}).replace("'gone'", repr(place))
 
 
+@pytest.mark.slow
 def test_a_sidecar_outside_the_folder_is_refused_alike_and_not_made(tmp_path: Path, server: Server) -> None:
     folder = agent(tmp_path)
     for place in (tmp_path, tmp_path / "home"):
@@ -250,6 +256,7 @@ def test_a_sidecar_outside_the_folder_is_refused_alike_and_not_made(tmp_path: Pa
     assert everything_below(tmp_path) == before
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     "name", ["new", "new/deeper", "agent.py", "agent.py/new", "..", ".", "", "a\0b", "a\\b", "C:new"]
 )
@@ -274,6 +281,7 @@ def test_what_lies_below_the_folder_is_used_and_nothing_there_is_overwritten(tmp
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
+@pytest.mark.slow
 def test_the_folder_is_the_one_an_agent_names_and_its_own(tmp_path: Path, server: Server) -> None:
     (tmp_path / "agents" / "shared").mkdir()
     calibration(tmp_path / "agents" / "shared" / "people.json")
@@ -286,6 +294,7 @@ def test_the_folder_is_the_one_an_agent_names_and_its_own(tmp_path: Path, server
 # Money
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [{"repetitions": 10**12}, {"max_calls": 10**12, "repetitions": 10**12}])
 def test_a_request_for_any_number_of_calls_is_refused(tmp_path: Path, server: Server, block: dict[str, int]) -> None:
     folder = agent(tmp_path)
@@ -308,6 +317,7 @@ def test_a_block_of_test_config_names_no_function_either(tmp_path: Path) -> None
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.slow
 def test_a_custom_metric_names_what_its_agent_registered(tmp_path: Path) -> None:
     folder = agent(tmp_path, registering("ONE"))
     criterion = judge_options("scripted-judge", judge_harness={"aggregation_rule": "mine"})
@@ -319,6 +329,7 @@ def test_a_custom_metric_names_what_its_agent_registered(tmp_path: Path) -> None
     assert "decided ONE, which is neither PASS nor FAIL" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_sub_agent_under_evaluation_has_the_names_of_its_root(tmp_path: Path) -> None:
     folder = agent(tmp_path, registering("FAIL"))
     with (folder.path / "agent.py").open("a") as file:
@@ -336,6 +347,7 @@ parts = [part.agent.root_agent]
 root_agent = Agent(name="root", model="scripted-weather", tools=root_agent.tools, sub_agents=parts)"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uses", [WITH_PART, "from part import agent"], ids=["sub-agent", "name"])
 def test_an_agent_that_registered_nothing_has_no_names_of_one_that_uses_it(
     tmp_path: Path, server: Server, uses: str

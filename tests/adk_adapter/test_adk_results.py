@@ -49,6 +49,7 @@ def results(project: Path) -> AdkResults:
 # Joining
 
 
+@pytest.mark.slow
 def test_every_run_of_every_case_is_known(results: AdkResults) -> None:
     assert (len(results), results.joined, results.notes) == (4, 4, ())
     places = {tuple(getattr(one, name) for name in KNOWN) for one in results}
@@ -96,6 +97,7 @@ def test_a_copied_history_is_no_further_evaluation(project: Path, results: AdkRe
     assert load_results(tmp_path / "copy", history=tmp_path).results == results.results
 
 
+@pytest.mark.slow
 def test_two_agents_on_one_eval_set_are_no_runs_of_one_another(tmp_path: Path) -> None:
     for name in ("first_app", "second_app"):
         evaluated(tmp_path, always("yes"), cases=1, num_runs=1, name=name)
@@ -105,6 +107,7 @@ def test_two_agents_on_one_eval_set_are_no_runs_of_one_another(tmp_path: Path) -
     }
 
 
+@pytest.mark.slow
 def test_turns_of_a_conversation(tmp_path: Path) -> None:
     evaluated(tmp_path, always("yes"), cases=1, turns=2, num_runs=1)
     first, second = load_results(tmp_path)
@@ -115,6 +118,7 @@ def test_turns_of_a_conversation(tmp_path: Path) -> None:
     assert "agent: It is 10 degrees in Oslo." in second.context
 
 
+@pytest.mark.slow
 def test_what_adk_did_not_keep_stays_unjoined(tmp_path: Path) -> None:
     evaluated(tmp_path, always("yes"), persist=False)
     results = load_results(tmp_path)
@@ -159,6 +163,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> AdkResults:
     return load_results(folder)
 
 
+@pytest.mark.slow
 def test_runs_are_counted_within_an_evaluation(twice: AdkResults) -> None:
     told = [(one.run, one.result.criteria["polite"].verdict) for one in twice]
     assert (sorted(told[:2]), sorted(told[2:])) == ([(1, "PASS"), (2, "PASS")], [(1, "FAIL"), (2, "FAIL")])
@@ -193,6 +198,7 @@ def test_pooled_evaluations_are_told_and_one_can_be_taken(twice: AdkResults) -> 
     assert twice[::-1].latest().results == twice.results[:1:-1]
 
 
+@pytest.mark.slow
 def test_the_command_keeps_an_evaluation_an_eval_set(tmp_path: Path) -> None:
     agent = evaluated(tmp_path, always("yes"), cases=1, num_runs=1)
     other = agent.path / "other.test.json"
@@ -280,6 +286,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> AdkResults:
     return load_results(folder)
 
 
+@pytest.mark.slow
 def test_metrics_stand_side_by_side(mixed: AdkResults) -> None:
     assert set(mixed.metrics) == {MATCH, HALLUCINATIONS, TOOL_USE}
     assert mixed.joined == len(mixed) == 6
@@ -363,6 +370,7 @@ def test_runs_that_differ_in_number_are_told_so(results: AdkResults) -> None:
     assert "3 invocations, 2 eval cases, runs of a case: 1 to 2" in fewer.report()
 
 
+@pytest.mark.slow
 def test_another_configuration_stands_apart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = evaluated(tmp_path, always("yes"), cases=1, num_runs=1)
     config = folder.config.read_text()

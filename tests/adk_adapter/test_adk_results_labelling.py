@@ -97,6 +97,7 @@ def rewritten(sheet: Path, lines: Sequence[dict[str, Any]]) -> Path:
 # The sheet
 
 
+@pytest.mark.slow
 def test_a_sheet_shows_what_a_person_needs_and_nothing_the_judge_said(results: AdkResults, tmp_path: Path) -> None:
     path = results.write_labelling_sheet(tmp_path / "deep" / "sheet.csv")
     lines = lines_of(path)
@@ -146,6 +147,7 @@ def test_what_cannot_be_written_is_said(results: AdkResults, tmp_path: Path) -> 
         results[:0].write_labelling_sheet(tmp_path / "sheet.csv")
 
 
+@pytest.mark.slow
 def test_sentences_are_not_labelled(tmp_path: Path) -> None:
     options = judge_options("scripted-judge", rubrics=None, samples=1)
     evaluated(tmp_path, always("yes"), criteria={HALLUCINATIONS: options, MATCH: options}, num_runs=1)
@@ -354,6 +356,7 @@ def polite_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("  polite ") and line.rstrip()[-1] != "-"]
 
 
+@pytest.mark.slow
 def test_a_calibration_holds_in_a_later_evaluation_until_something_changes(tmp_path: Path) -> None:
     folder = evaluated(tmp_path, SCRIPT, cases=4, num_runs=1, samples=4)
     results = load_results(tmp_path)

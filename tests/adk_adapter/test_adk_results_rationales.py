@@ -102,6 +102,7 @@ def lost(project: Path, tmp_path: Path) -> Path:
 # What is read
 
 
+@pytest.mark.slow
 def test_what_the_lines_carry_is_what_the_sidecar_holds(project: Path, lost: Path) -> None:
     whole, told = load_results(project), load_results(lost)
     assert len(whole) == len(told) == told.joined == 8
@@ -144,6 +145,7 @@ def test_the_sidecar_wins_and_nothing_is_doubled(project: Path, tmp_path: Path) 
     assert len(load_results(sidecar)) == 3  # that file was asked for
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", [{}, {"extra_rows": True}, {"curtail": True, "aggregation_rule": "majority"}])
 def test_every_metric_can_be_read(tmp_path: Path, options: dict[str, Any]) -> None:
     judge = {"samples": 4, "judge_harness": options}
@@ -262,6 +264,7 @@ def hostile(separator: str) -> Answers:
     return script
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("separator", ["\n", "\r", "\u2028", "\x85", "\\n"])
 def test_a_judge_cannot_write_a_measurement_into_ours(tmp_path: Path, separator: str) -> None:
     evaluated(tmp_path / "whole", hostile(separator), cases=1, num_runs=1)

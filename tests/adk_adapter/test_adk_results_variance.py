@@ -79,6 +79,7 @@ def only(results: AdkResults) -> RubricVariance:
     return variance
 
 
+@pytest.mark.slow
 def test_known_components_are_found() -> None:
     found = only(simulated(600, 3, 5, shifting))
     assert found.between_cases == pytest.approx(0.2**2, abs=0.008)
@@ -88,6 +89,7 @@ def test_known_components_are_found() -> None:
     assert found.clipped == ()
 
 
+@pytest.mark.slow
 def test_a_steady_agent_has_no_variance_between_runs() -> None:
     found = only(simulated(600, 3, 5, lambda rng, runs: [rng.choice((0.3, 0.7))] * runs))
     assert found.between_runs == pytest.approx(0.0, abs=0.008)
@@ -154,6 +156,7 @@ def test_turns_agents_eval_sets_and_evaluations_are_cases_of_their_own() -> None
     assert only(AdkResults(tuple(measured(1, 1, pairs, **fact) for fact in facts))).cases == 5
 
 
+@pytest.mark.slow
 def test_evaluations_are_never_mixed_into_what_runs_differ_by() -> None:
     """A steady agent that an edit made worse: pooled, the runs of each evaluation still agree."""
     chances = {"before": 0.9, "after": 0.1}

@@ -187,6 +187,7 @@ def torn(_: str, number: int) -> str:
     return valid(passes=number % 2 == 0)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("turns", [TURNS, TURNS[:2], TURNS[:1], ("Hi!", *TURNS[1:])])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5])
 @pytest.mark.parametrize("says", [dead, torn])

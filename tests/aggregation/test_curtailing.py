@@ -103,6 +103,7 @@ def quorums(samples: int) -> list[int | None]:
     return [None, *sorted({1, 2, samples, samples + 1})]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LABEL_RULES)
 def test_labels_are_settled_exactly_when_no_completion_can_differ(name: str) -> None:
     for samples in range(1, 6):
@@ -117,6 +118,7 @@ def test_with_few_labels_nothing_is_asked_past_the_moment_it_is_settled(name: st
         Force(name, (False,) * samples, None, SIDES, SIDES).check(exact=False)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NUMBER_RULES)
 def test_scores_are_settled_exactly_when_no_completion_can_differ(name: str) -> None:
     for samples in range(1, 6):

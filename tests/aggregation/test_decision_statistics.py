@@ -48,6 +48,7 @@ def test_chance_consistency_of_a_known_large_case() -> None:
     assert chance_consistency(100, 2) == pytest.approx(exact, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_chance_consistency_stays_affordable() -> None:
     started = time.thread_time()

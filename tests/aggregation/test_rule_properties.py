@@ -119,6 +119,7 @@ def test_a_judge_that_fails_half_of_the_time_wins_no_supermajority(
     assert decide(failing, rule(spec), min_valid=1).status != "decided"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*LABEL_RULES, *NUMBER_RULES, "swap_consensus", "net_preference"])
 @given(data=st.data())
 def test_a_result_rebuilt_from_its_rows_is_equal(name: str, data: st.DataObject) -> None:

@@ -46,6 +46,7 @@ def test_a_balanced_table_gives_the_textbook_components() -> None:
     assert split.reliability == pytest.approx(cases / (cases + perturbations + repetitions))
 
 
+@pytest.mark.slow
 def test_unbalanced_tables_are_unbiased() -> None:
     rng = np.random.default_rng(7)
     sums, replicates = np.zeros(3), 400

@@ -41,6 +41,7 @@ def test_all_120_reference_entries_are_there() -> None:
     assert len({name_of(entry) for entry in PANEL["results"]}) == 120
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("expected", sorted(PANEL["results"], key=name_of), ids=name_of)
 def test_the_panel_of_label_sets_gives_the_reference_values(expected: dict[str, Any]) -> None:
     made = report(expected["score"], expected["epsilon"], multiplicative=expected["multiplicative"]).to_dict()
@@ -56,6 +57,7 @@ def test_the_panel_of_label_sets_gives_the_reference_values(expected: dict[str, 
         assert (mine["tango_p"] is None) == expected["multiplicative"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", sorted(PANDALM))
 def test_pandalm_gives_the_reference_values(key: str) -> None:
     expected = PANDALM[key]

@@ -54,6 +54,7 @@ def planted(generator: np.random.Generator, items: int, *, raters: int, shares: 
     return np.where(generator.random((raters, items)) < knows, truth, guess)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.untraced
 @pytest.mark.parametrize("drawn", ["clusters", "items"])
 @pytest.mark.parametrize("name", sorted(STATISTICS))
@@ -198,6 +199,7 @@ def test_resamples_that_leave_it_undefined_are_counted_and_too_many_give_no_inte
     assert found.reason == "300 of 2000 resamples leave it undefined"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("coefficient", "raters", "rate", "kappa"), [(fleiss, 3, 0.02, 0.2), (alpha, 3, 0.05, 0.2), (fleiss, 5, 0.1, 0.2)]
 )
@@ -215,6 +217,7 @@ def test_rare_labels_are_covered(coefficient: Callable[..., Any], raters: int, r
     assert covered / told >= 0.89
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("coefficient", "kappa"), [(fleiss, 0.95), (fleiss, 0.98), (alpha, 0.95)])
 def test_five_raters_who_hardly_ever_disagree_about_a_rare_label_are_covered(
     coefficient: Callable[..., Any], kappa: float
@@ -312,6 +315,7 @@ def test_intervals_cover_a_planted_truth(name: str, items: int) -> None:
     assert 0.91 <= covered / replicates <= 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_two_thousand_resamples_of_a_thousand_items_and_ten_labels_are_quick() -> None:
     grid = planted(np.random.default_rng(8), 1000, raters=5, shares=[0.1] * 10, knows=0.6)

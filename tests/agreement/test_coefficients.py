@@ -139,6 +139,7 @@ def test_fleiss_is_what_statsmodels_says(grid: Any) -> None:
     assert found.value == pytest.approx(fleiss_kappa(counts), abs=1e-12)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("weights", ["linear", "none", "quadratic"])
 @pytest.mark.parametrize("name", ["fleiss", "gwet"])
 @given(grid=grids((2, 5)))
@@ -149,6 +150,7 @@ def test_missing_answers_count_as_gwet_wrote_it(name: str, weights: str, grid: A
     assert found.value == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("metric", ["interval", "nominal", "ordinal", "ratio"])
 @given(grid=grids((2, 5)))
 @settings(max_examples=60)
@@ -193,6 +195,7 @@ def test_numbers_on_an_uneven_scale_keep_their_distances() -> None:
     assert found.value == pytest.approx(1 - np.abs(one - two).mean() / by_chance, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(grid=grids((2, 4)), data=st.data())
 def test_no_coefficient_depends_on_the_order_of_raters_or_items(grid: Any, data: st.DataObject) -> None:
     raters = data.draw(st.permutations(range(len(grid))))

@@ -66,6 +66,7 @@ def test_a_candidate_that_is_hardly_better_is_not_shown_to_be() -> None:
     assert said[1].startswith("m1: not shown to be better than always good, which reads nothing: rho +0.")
 
 
+@pytest.mark.slow
 def test_numbers_have_their_median_and_sets_the_commonest_set() -> None:
     numbers = {name: {f"i{n}": float((n + shift) % 5) for n in range(40)} for shift, name in enumerate((*HUMANS, "m"))}
     assert checked(examine(numbers))[0].startswith("an annotator who reads nothing, always 2 (neg_rmse): rho ")

@@ -37,6 +37,7 @@ def pandalm() -> Panel:
     return read_panel(DATA / "pandalm.csv.gz")
 
 
+@pytest.mark.slow
 def test_pandalm_table_holds_every_golden(pandalm: Panel) -> None:
     golden = json.loads((DATA / "golden" / "pandalm.json").read_text())
     humans = pandalm.select(["annotator*"])

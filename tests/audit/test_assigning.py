@@ -57,6 +57,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "one" / "audit").iterdir()] == ["assignment.json"]
 
 
+@pytest.mark.slow
 def test_every_pair_has_the_same_chance() -> None:
     # 20 of 200 by 400 seeds: a pair is drawn 40 times on average, SD 6
     drawn = Counter(pair for seed in range(400) for pair in assign(PAIRS, annotators=["a"], n=20, seed=seed).uniform)

@@ -42,6 +42,7 @@ def source(tmp_path: Path) -> PairSource:
     return PairSource(audit_scenes.benchmark(tmp_path, 8), annotator="anna")
 
 
+@pytest.mark.slow
 def test_a_label_is_in_the_file_and_the_next_open_pair_comes(source: PairSource, tmp_path: Path) -> None:
     client = audit_scenes.client(source)
     answer = post(client, "pair-00001", query="&view=facts", value="noise", note="two flaws\r\n<b>")
@@ -55,6 +56,7 @@ def test_a_label_is_in_the_file_and_the_next_open_pair_comes(source: PairSource,
     assert "<b>1</b> of 6" in answer.text  # of the rejected ones nobody waits for a label
 
 
+@pytest.mark.slow
 def test_labelling_again_and_taking_back_add_lines_and_the_last_one_counts(source: PairSource, tmp_path: Path) -> None:
     client = audit_scenes.client(source)
     post(client, "pair-00001", value="noise", note="n")
@@ -69,6 +71,7 @@ def test_labelling_again_and_taking_back_add_lines_and_the_last_one_counts(sourc
     assert "unsure</textarea>" in back.text
 
 
+@pytest.mark.slow
 def test_two_pages_of_one_annotator_see_each_other(tmp_path: Path) -> None:
     folder = audit_scenes.benchmark(tmp_path, 5)
     one, other = (audit_scenes.client(PairSource(folder, annotator="anna")) for _ in range(2))
@@ -79,6 +82,7 @@ def test_two_pages_of_one_annotator_see_each_other(tmp_path: Path) -> None:
     assert "<b>2</b> of 3" in one.get("/").text
 
 
+@pytest.mark.slow
 def test_after_the_last_open_pair_comes_the_list(source: PairSource) -> None:
     client = audit_scenes.client(source)
     for number in range(1, 7):
@@ -202,6 +206,7 @@ def test_plain_cases_show_texts_side_by_side_and_neither_views_nor_their_keys() 
     assert 'data-keys="3"' in page  # t writes a note
 
 
+@pytest.mark.slow
 def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def say(client: Any, pair_id: str, **said: str) -> None:
     assert client.post(address, data=form, headers={"origin": "http://127.0.0.1:8123"}).status_code == 200
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pair_id", ["pair-00005", "pair-00001", "pair-00004"])  # 4 is not in the bundle
 def test_nothing_of_judges_is_in_a_page_before_the_pair_of_a_bundle_is_labelled(
     folder: BenchmarkFolder, pair_id: str
@@ -71,6 +72,7 @@ def test_nothing_of_judges_is_in_a_page_before_the_pair_of_a_bundle_is_labelled(
     assert "Right: verdict, turn and type at once." not in page(client, pair_id, "overview")
 
 
+@pytest.mark.slow
 def test_a_pair_opens_with_its_label_and_closes_when_that_is_taken_back(folder: BenchmarkFolder) -> None:
     client = audit_scenes.client(PairSource(folder, annotator="anna"))
     label_log(folder.path, "ben").append("pair-00005", "noise")  # somebody else's opens nothing
@@ -90,6 +92,7 @@ def test_in_another_order_judges_are_shown(folder: BenchmarkFolder, order: str) 
     assert "judges right" in client.get("/", params={"order": order}).text
 
 
+@pytest.mark.slow
 def test_the_list_of_a_bundle_tells_how_many_judges_were_right_of_labelled_pairs_alone(folder: BenchmarkFolder) -> None:
     source = PairSource(folder, annotator="anna")
     client = audit_scenes.client(source)
@@ -147,6 +150,7 @@ def test_pairs_rejected_since_they_were_drawn_are_counted_beside_the_rate(folder
     assert facts["Noise rate"].note.endswith("2 not labelled yet, 1 rejected since and still in it")
 
 
+@pytest.mark.slow
 def test_what_is_read_once_is_what_the_leaderboard_reads(folder: BenchmarkFolder, tmp_path: Path) -> None:
     results = read_results(folder)
     assert read_table(folder, folder.pairs()) == results.table("pairwise")
@@ -174,6 +178,7 @@ def test_a_refused_answer_is_wrong_however_the_log_is_read(tmp_path: Path) -> No
     assert table.joint("dead", "pair-00001") is False
 
 
+@pytest.mark.slow
 def test_pairs_are_read_once_and_rows_are_not_kept(folder: BenchmarkFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     lines = BenchmarkFolder._lines

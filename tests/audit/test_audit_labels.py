@@ -76,6 +76,7 @@ def test_a_note_is_kept_as_a_file_can_hold_it(tmp_path: Path) -> None:
     assert log.labels()["x"].note == "\ufffd \ufffd \u202e \u2028 line\nbreak </script>"
 
 
+@pytest.mark.slow
 @given(said, st.data())
 def test_a_crash_at_any_byte_loses_the_last_line_at_most(labels: Said, data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:

@@ -57,6 +57,7 @@ def words_of(html: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", re.sub(r"</?(bdi|b)>", "", main[0])).split())
 
 
+@pytest.mark.slow
 def test_the_overview_says_what_is_claimed_and_what_was_found_so_far(source: PairSource) -> None:
     words = words_of(page_of(source, "pair-00002", "overview"))
     assert "Conversation A is to fail by evasion in round 3 of 4, and nowhere else." in words
@@ -153,6 +154,7 @@ def test_the_fact_check_puts_question_answer_and_cited_text_together(source: Pai
     assert words_of(page_of(source, "pair-00001", "facts", turn=99)) == words
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("number", [10, 11, 12])
 def test_pairs_that_came_half_way_have_every_view(source: PairSource, view: str, number: int) -> None:

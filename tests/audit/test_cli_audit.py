@@ -49,6 +49,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("audit_judges", None)
 
 
+@pytest.mark.slow
 def test_the_page_of_pairs_begins_with_the_bundle(command: Command, served: Served, benchmark: BenchmarkFolder) -> None:
     command("audit", benchmark.path, "--assign", "anna,ben", "--n", 10)
     ran = command("audit", benchmark.path, "--annotator", " anna ", "--port", 8123)
@@ -138,6 +139,7 @@ def label_page(source: AuditSource, *, wrong: int = 0) -> None:
         source.label(item.item_id, {"A": "B", "B": "A"}[good] if place < wrong else good, "")
 
 
+@pytest.mark.slow
 def test_labels_of_a_run_are_merged_and_calibrate_its_judge(command: Command, served: Served, place: Path) -> None:
     assert command("run", "run.json", "--out", "out", "--yes").code == 0
     for name in ("anna", "ben"):
@@ -168,6 +170,7 @@ def test_a_case_file_is_labelled_beside_it(command: Command, served: Served, pla
     assert "0 of 24 cases" in command("audit", "cases.v2.csv", "--annotator", "anna").out
 
 
+@pytest.mark.slow
 def test_abstentions_of_a_run(command: Command, served: Served, place: Path) -> None:
     config = json.loads((place / "run.json").read_text())
     config["judges"][0]["callable"] = "audit_judges:first"

@@ -60,6 +60,7 @@ def run(place: Path, *judges: str, out: str = "out", **changes: Any) -> Path:
     return place / out
 
 
+@pytest.mark.slow
 def test_a_run_tells_its_cases_and_what_they_are_asked(place: Path) -> None:
     out = run(place, "good", "torn")
     found = read_run_cases(out)
@@ -98,6 +99,7 @@ def by_criterion(questions: list[Question]) -> dict[str, str]:
     return {question.criterion: str(question.answers) for question in questions}
 
 
+@pytest.mark.slow
 def test_every_criterion_is_asked_as_the_judges_answered(place: Path) -> None:
     several = {"perturbations": ["none"], "repetitions": 1}
     scores = read_run_cases(run(place, "score", harness=several | {"aggregation_rule": "median"}))

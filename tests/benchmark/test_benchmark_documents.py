@@ -243,6 +243,7 @@ def test_only_keys_and_values_are_front_matter(tmp_path: Path, text: str, kept: 
     assert [chunk.text for chunk in one(tmp_path / "notes.md").chunks] == kept
 
 
+@pytest.mark.slow
 def test_many_headings_take_little_time() -> None:
     from judgeharness_integrations.benchmark.formats import _passages
 
@@ -315,6 +316,7 @@ def test_a_wrong_line_of_json_is_named(tmp_path: Path, line: str, says: str) -> 
 # PDF
 
 
+@pytest.mark.slow
 def test_a_pdf_by_its_pages(draw: Draw) -> None:
     long = (
         "A standard loan lasts 21 days and may be renewed three times unless somebody has reserved the item meanwhile. "

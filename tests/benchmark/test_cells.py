@@ -30,6 +30,7 @@ def test_a_larger_fraction_only_adds_pairs(small: float, large: float) -> None:
     assert set(chosen(min(small, large))) <= set(chosen(max(small, large)))
 
 
+@pytest.mark.slow
 def test_it_is_uniform_and_differs_between_judges_and_seeds() -> None:
     judges = [f"judge {number}" for number in range(200)]
     counts = dict.fromkeys(IDS, 0)

@@ -123,6 +123,7 @@ def test_coverage_proposals_and_what_to_do_next(folder: Path, discover: Discover
     assert sorted(calls(folder)) == ["discovery_cover"] * 7 + ["discovery_propose"]
 
 
+@pytest.mark.slow
 def test_the_same_command_asks_nothing_twice_and_keeps_what_a_person_wrote(folder: Path, discover: Discover) -> None:
     path = talks(folder, "units 1", "units 2")
     first = discover(path, *ASKED, "--json").json
@@ -174,6 +175,7 @@ def reader(prompt):
     assert "found/proposals.yaml holds proposals of behaviours: give another --out for each kind" in ran.err
 
 
+@pytest.mark.slow
 def test_failed_calls_leave_the_rest_and_the_same_command_goes_on(folder: Path, discover: Discover) -> None:
     models = folder / "models.yaml"
     models.write_text("options: {'*': {api_key: sk-hidden-key}}")

@@ -112,6 +112,7 @@ def test_pairs_are_written_verified_and_told(place: Place) -> None:
     assert place.err == ""
 
 
+@pytest.mark.slow
 def test_the_plan_comes_first(place: Place) -> None:
     assert place.run(n=4) == 0
     plan, _, rest = place.out.partition("pairs: 4; each prompt holds about ")
@@ -135,6 +136,7 @@ def test_without_a_verifier_the_next_step_is_to_verify(place: Place) -> None:
     assert "benchmark verify" in place.out
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_bytes_at_any_concurrency(place: Place) -> None:
     place.writer.delays = place.checker.delays = True
     for concurrency in (1, 16):
@@ -144,6 +146,7 @@ def test_the_same_answers_give_the_same_bytes_at_any_concurrency(place: Place) -
     assert place.files("1") == place.files("16")
 
 
+@pytest.mark.slow
 def test_the_same_command_asks_nothing_twice(place: Place) -> None:
     assert place.run() == 0
     before, _ = place.files(), place.asked
@@ -152,6 +155,7 @@ def test_the_same_command_asks_nothing_twice(place: Place) -> None:
     assert "calls of this command: 0," in place.out
 
 
+@pytest.mark.slow
 def test_a_higher_number_adds_pairs_and_leaves_those_there_are(place: Place) -> None:
     assert place.run(n=3) == 0
     assert place.asked == 3 * 9
@@ -204,6 +208,7 @@ def test_where_nothing_was_accepted_the_way_to_see_it_is_told(place: Place) -> N
     assert f"no pair was accepted; next: judgeharness benchmark stats {place.folder / 'unread'}" in place.out
 
 
+@pytest.mark.slow
 def test_longer_conversations_than_asked_for_are_in_the_plan(place: Place) -> None:
     assert place.run("--rounds", "1-2", n=12) == 0
     said = "at least 2 rounds, whatever --rounds says, have pairs of "
@@ -245,6 +250,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_command(place: Place) -> N
     assert [path.exists() for path in (left, fresh, old)] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_a_spent_budget_is_unfinished_work_that_the_same_command_goes_on_with(place: Place) -> None:
     assert place.run("--out", place.folder / "uncut") == 0
     uncut, _ = place.files("uncut"), place.asked
@@ -268,6 +274,7 @@ def test_a_budget_of_nothing_asks_nothing(place: Place) -> None:
     assert place.asked == 0
 
 
+@pytest.mark.slow
 def test_a_model_that_is_down_is_told_and_costs_nothing_of_what_was_answered(place: Place) -> None:
     def down(prompt: Prompt) -> Any:
         if prompt.step == "adherence" and "sk-secret" not in prompt.user:
@@ -287,6 +294,7 @@ def test_a_model_that_is_down_is_told_and_costs_nothing_of_what_was_answered(pla
     assert place.asked == 6 * 9 - (before - 6)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_was_answered(place: Place) -> None:
     assert place.run("--out", place.folder / "uncut") == 0
     uncut, whole = place.files("uncut"), place.asked
@@ -311,6 +319,7 @@ def test_an_interrupt_keeps_what_was_answered(place: Place) -> None:
     assert place.files() == uncut
 
 
+@pytest.mark.slow
 def test_a_termination_keeps_pairs_that_were_there(place: Place) -> None:
     assert place.run(n=2) == 0
     before = place.files()["pairs.jsonl"]
@@ -337,6 +346,7 @@ def test_an_interrupt_before_anything_is_asked_writes_nothing(place: Place, monk
     assert not BenchmarkFolder(place.folder / "bench").exists
 
 
+@pytest.mark.slow
 def test_whoever_does_not_confirm_is_not_asked_for_anything(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def no(total: int, *, yes: bool, at_most: bool) -> None:
         assert (total, yes, at_most) == (6 * 27, False, True)
@@ -350,6 +360,7 @@ def test_whoever_does_not_confirm_is_not_asked_for_anything(place: Place, monkey
     assert place.run() == 0  # what is left of it is no foreign folder
 
 
+@pytest.mark.slow
 def test_a_verifier_may_come_later_but_not_go(place: Place) -> None:
     assert place.run(verifier=None) == 0
     assert place.run() == 0
@@ -366,6 +377,7 @@ def incoherent(prompt: Prompt) -> Any:
     return {"coherent": False, "conflicts": [{"what": "the plan", "reason": "no round is left"}]}
 
 
+@pytest.mark.slow
 def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place) -> None:
     assert place.run(n=2, verifier=None) == 0
     before, _ = place.files(), place.asked
@@ -383,6 +395,7 @@ def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place)
     assert place.asked == 3 + 3 * 6
 
 
+@pytest.mark.slow
 def test_answers_of_two_kinds_do_not_change_what_the_folder_has(place: Place) -> None:
     assert place.run("--out", place.folder / "other", n=2) == 0
     place.writer.parameters = {"temperature": 1}
@@ -417,6 +430,7 @@ def test_an_interrupt_while_the_folder_is_checked_asks_nothing(place: Place, mon
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_conversations_stay_where_the_verifier_came_later_and_rejects_the_plans(place: Place) -> None:
     assert place.run(n=2, verifier=None) == 0
     place.checker.instead = incoherent
@@ -429,6 +443,7 @@ def test_conversations_stay_where_the_verifier_came_later_and_rejects_the_plans(
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_another_share_of_grounded_claims_needs_no_call(place: Place) -> None:
     def half(prompt: Prompt) -> Any:
         if prompt.step != "grounding":
@@ -485,6 +500,7 @@ def test_a_benchmark_is_gone_on_with_as_it_was_begun(
     assert (place.files(), place.asked) == (before, 0)
 
 
+@pytest.mark.slow
 def test_another_generator_needs_a_folder_of_its_own(place: Place) -> None:
     assert place.run(n=2) == 0
     assert place.run(n=2, generator="other") == 2

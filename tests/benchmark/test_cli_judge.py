@@ -128,6 +128,7 @@ def rights(found: dict[str, Any]) -> dict[tuple[str, str], list[int]]:
     }
 
 
+@pytest.mark.slow
 def test_judges_in_both_modes(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(folder, "strong", "first", mode="both", more=("--json", "--repetitions", 1)) == 0
     found = document(capsys)
@@ -150,6 +151,7 @@ def test_judges_in_both_modes(folder: BenchmarkFolder, capsys: pytest.CaptureFix
     assert len(lines) == 40
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_twice_and_files_do_not_depend_on_concurrency(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +167,7 @@ def test_nothing_is_asked_twice_and_files_do_not_depend_on_concurrency(
     assert "answered" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_summary_says_whom_what_and_what_comes_next(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +183,7 @@ def test_the_summary_says_whom_what_and_what_comes_next(
     assert "no upper limit given" in told
 
 
+@pytest.mark.slow
 def test_a_fraction_asks_a_part_of_the_pairs(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     more = ("--fraction", 0.4, "--seed", 7)
     assert judge(folder, "strong", "first", more=more) == 0
@@ -215,6 +219,7 @@ def test_a_sample_limits_the_pairs(folder: BenchmarkFolder, capsys: pytest.Captu
     assert "cannot be read (No such file or directory): give sample.json or a JSONL" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_of_pairs_is_a_sample(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder.path / "some.jsonl"
     some = folder.pairs()[7:9]
@@ -238,6 +243,7 @@ def test_documents_that_changed_are_not_shown_to_judges(
     assert calls(folder) == 0
 
 
+@pytest.mark.slow
 def test_what_failed_is_asked_again_and_stays_on_record(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +272,7 @@ def test_what_failed_is_asked_again_and_stays_on_record(
         assert len(list(log.rows(run="pairwise/failed/1"))) == 24  # eight calls about three criteria
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_down_is_told_and_asked_again(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -312,6 +319,7 @@ def test_answers_that_cannot_be_read_are_wrong_and_no_failure_of_the_run(
     assert found["judges"][0]["took"]["cost"] is None
 
 
+@pytest.mark.slow
 def test_failures_in_two_modes_are_told_apart(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(folder, "mumbling", mode="both") == 0
     told = ["mumbling (pairwise): 20 samples: unparsed", "mumbling (pointwise): 20 samples: unparsed"]
@@ -320,6 +328,7 @@ def test_failures_in_two_modes_are_told_apart(folder: BenchmarkFolder, capsys: p
     assert capsys.readouterr().err == "mumbling: 20 samples: unparsed\n"
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_leaves_the_rest_for_the_next_time(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -493,6 +502,7 @@ def test_real_clients_prices_and_a_cost(
         assert "sk-secret" not in repr(list(log.rows()))
 
 
+@pytest.mark.slow
 def test_a_rate_limit_that_stays_is_told_without_keys(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str], openai_server: Serve
 ) -> None:
@@ -507,6 +517,7 @@ def test_a_rate_limit_that_stays_is_told_without_keys(
     assert "sk-secret" not in captured.err + captured.out
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_heavy() -> None:
     async def modules() -> str:
         program = "import sys; from judgeharness_integrations.cli import main; main(['benchmark', 'judge', '--help'])"

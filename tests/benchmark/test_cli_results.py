@@ -66,6 +66,7 @@ def audited(tmp_path: Path) -> BenchmarkFolder:
 # rank
 
 
+@pytest.mark.slow
 def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) -> None:
     ran = command("rank", bench, "--by", "failure_type")
     assert (ran.code, ran.err) == (0, "")
@@ -79,6 +80,7 @@ def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) 
     assert len(lines) == 3 * 37
 
 
+@pytest.mark.slow
 def test_rank_by_one_criterion_is_easier(command: Callable[..., Any], bench: Path) -> None:
     joint, alone = (
         {one["judge"]: one["right_of_labelled"] for one in command("rank", bench, "--json", *options).json["judges"]}
@@ -88,6 +90,7 @@ def test_rank_by_one_criterion_is_easier(command: Callable[..., Any], bench: Pat
     assert alone != joint
 
 
+@pytest.mark.slow
 def test_rank_leaves_out_noise_where_people_found_it(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     ran = command("rank", audited.path, "--flagged", "--json")
     assert ran.json["n_flagged"] >= 1
@@ -118,6 +121,7 @@ def test_rank_says_that_all_judged_pairs_were_rejected(command: Callable[..., An
     assert "was judged pairwise but for 2 that verification rejected" in command("rank", folder.path).err
 
 
+@pytest.mark.slow
 def test_rank_against_the_parallel_set(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     other = ask(make_benchmark(tmp_path / "other", n=40, generator="strong"), seed=9, skill=SKILLS)
     ran = command("rank", bench, "--against", other.path)
@@ -215,6 +219,7 @@ def test_nobody_answered_at_all(command: Callable[..., Any], tmp_path: Path) -> 
         assert (ran.code, f"no call of silent about {folder.path} was answered" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"strong": 0.9, "weak": 0.4})
     unread = [
@@ -237,6 +242,7 @@ def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., An
     assert command("rank", bench, "--rule", "one_odrer").code == 2
 
 
+@pytest.mark.slow
 def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     models, facts = tmp_path / "models.yaml", tmp_path / "facts.csv"
     models.write_text("prices:\n  strong: {input: 1, output: 10}\n  weak: {input: 2, output: 0}\n", "utf-8")
@@ -253,6 +259,7 @@ def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[
     assert "first of 2 judges by right of all labelled, since none has a rating: sharp" in ran.out
 
 
+@pytest.mark.slow
 def test_rank_flagged_needs_labels_of_both_sets(
     command: Callable[..., Any], audited: BenchmarkFolder, bench: Path
 ) -> None:
@@ -343,6 +350,7 @@ def test_rank_writes_tables_where_they_are_wished_for(
 # curate
 
 
+@pytest.mark.slow
 def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Any], bench: Path) -> None:
     ran = command("curate", bench, "--cut", "0")
     assert (ran.code, ran.err) == (0, "")
@@ -357,6 +365,7 @@ def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Any], bench
     assert "the cut of 5 % takes no pair" in command("curate", bench).out
 
 
+@pytest.mark.slow
 def test_ties_at_the_cut_are_kept_or_cut_by_one_option_everywhere(command: Callable[..., Any], bench: Path) -> None:
     kept, cut = (command("curate", bench, "--cut-ties", ties, "--json").json for ties in ("keep", "cut"))
     assert (kept["cut_ties"], kept["steps"][0]["hardest"]) == ("keep", 0)
@@ -457,6 +466,7 @@ def test_what_is_kept_is_a_sample_to_rank_and_judge_by(
     )
 
 
+@pytest.mark.slow
 def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     other = ask(make_benchmark(tmp_path / "other", n=40, generator="second"), seed=1, skill=SKILLS)
     some = tmp_path / "some.jsonl"
@@ -467,6 +477,7 @@ def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Any], bench
     assert "20 pairs that were judged in both sets were drawn alike" in " ".join(ran.out.split())
 
 
+@pytest.mark.slow
 def test_columns_are_named_with_commas_or_one_by_one_everywhere(command: Callable[..., Any], bench: Path) -> None:
     for name, *options in (("curate",), ("stats",), ("rank",), ("sample", "--n", "9", "--out", bench / "some.json")):
         both = command(name, bench, *options, "--by", "domain,n_rounds", "--json")
@@ -475,6 +486,7 @@ def test_columns_are_named_with_commas_or_one_by_one_everywhere(command: Callabl
         assert both.json == apart.json != command(name, bench, *options, "--by", "domain", "--json").json
 
 
+@pytest.mark.slow
 def test_curate_refuses_what_it_does_not_know(command: Callable[..., Any], bench: Path) -> None:
     assert "unknown column 'domains': did you mean 'domain'?" in command("curate", bench, "--by", "domains").err
     assert "unknown failures policy 'missin'" in command("curate", bench, "--failures", "missin").err
@@ -484,6 +496,7 @@ def test_curate_refuses_what_it_does_not_know(command: Callable[..., Any], bench
 # show
 
 
+@pytest.mark.slow
 def test_show_tells_everything_about_a_pair(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     pair = audited.pair(next(iter(label_log(audited.path, "ann").labels())))
     ran = command("show", audited.path, pair.pair_id)
@@ -563,6 +576,7 @@ def test_show_of_what_was_never_written_or_verified(command: Callable[..., Any],
 # stats
 
 
+@pytest.mark.slow
 def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[..., Any], bench: Path) -> None:
     ran = command("stats", bench)
     assert (ran.code, ran.err) == (0, "")
@@ -587,6 +601,7 @@ def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[
     assert document["audited"] is None
 
 
+@pytest.mark.slow
 def test_stats_sum_the_cost_of_every_step(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=4), skill=SKILLS)
     with folder.journal() as journal:
@@ -625,6 +640,7 @@ def test_stats_before_anybody_was_asked(command: Callable[..., Any], tmp_path: P
     assert "nobody was asked: judgeharness benchmark judge asks judges" in out
 
 
+@pytest.mark.slow
 def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=4), skill={"alone": 0.5})
     assert "none is cut as the hardest: pairs cannot be cut by difficulty" in command("stats", folder.path).out
@@ -633,6 +649,7 @@ def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., A
 # export
 
 
+@pytest.mark.slow
 def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     ran = command("export", bench, "--out", tmp_path / "x", "--bands", "2")
     assert (ran.code, ran.err) == (0, "")
@@ -649,6 +666,7 @@ def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Any], be
         assert path.read_bytes() == (tmp_path / "y" / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_export_holds_out_what_people_found_to_be_clean(
     command: Callable[..., Any], audited: BenchmarkFolder, tmp_path: Path
 ) -> None:
@@ -665,6 +683,7 @@ def ids_in(path: Path) -> set[str]:
     return {json.loads(line)["conditions"]["pair_id"] for line in path.read_text("utf-8").splitlines()}
 
 
+@pytest.mark.slow
 def test_held_out_cases_calibrate_a_judge(
     command: Callable[..., Any], audited: BenchmarkFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -699,6 +718,7 @@ def test_held_out_cases_calibrate_a_judge(
     assert measured["n"] == held
 
 
+@pytest.mark.slow
 def test_export_refuses_places_and_names_it_cannot_use(
     command: Callable[..., Any], bench: Path, tmp_path: Path
 ) -> None:
@@ -722,6 +742,7 @@ def test_export_before_anybody_was_asked(command: Callable[..., Any], tmp_path: 
 # convert
 
 
+@pytest.mark.slow
 def test_an_export_in_public_names_comes_back(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge", "--bands", "1")
     ran = command("convert", tmp_path / "x" / "band_1_of_1.jsonl", "--out", tmp_path / "back")
@@ -742,6 +763,7 @@ def test_an_export_in_public_names_comes_back(command: Callable[..., Any], bench
     assert command("rank", back.path).code == 0
 
 
+@pytest.mark.slow
 def test_the_bands_of_an_export_become_one_benchmark(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge")
     files = sorted(file for file in (tmp_path / "x").glob("*.jsonl"))

@@ -86,6 +86,7 @@ def test_pairs_with_conversations_are_verified_and_the_others_stay(
     assert f"next: judgeharness benchmark judge {folder.path}"[:60] in out
 
 
+@pytest.mark.slow
 def test_the_same_again_and_another_share_ask_nothing(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     verify(Verifier())
     before = (folder.path / "pairs.jsonl").read_bytes()
@@ -148,6 +149,7 @@ def test_without_a_verifier_the_answers_of_the_one_before_are_used(
     assert (code, "the answers that nobody gave about" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_another_verifier_replaces_the_verification(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     verify(Verifier())
     found = Verifier.adherence(worse_flaws=[{"round": 3, "type": "evasion", "what": "no hour is named"}])

@@ -137,6 +137,7 @@ def test_a_type_that_needs_an_earlier_round_gets_a_conversation_long_enough() ->
         assert types[one.failure_type].earliest_round <= one.flawed_round <= one.n_rounds
 
 
+@pytest.mark.slow
 def test_weights_are_followed() -> None:
     found = Counter(one.failure_type for one in draws(2_000, weights={"evasion": 3.0, "disorganized": 0.0}))
     assert "disorganized" not in found

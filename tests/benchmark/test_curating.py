@@ -23,6 +23,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     return make_benchmark(tmp_path_factory.mktemp("curating") / "b", n=60).pairs()
 
 
+@pytest.mark.slow
 def test_each_judged_pair_is_in_one_step(pairs: list[Pair]) -> None:
     made = curated(joined(judged(pairs, skill=SKILLS), pairs), share=0.2, cut_ties="cut")
     whole, *groups = made.steps(["domain", "failure_type"])
@@ -36,6 +37,7 @@ def test_each_judged_pair_is_in_one_step(pairs: list[Pair]) -> None:
         assert sum(step.kept for step in groups if step.column == column) == whole.kept
 
 
+@pytest.mark.slow
 def test_the_hardest_are_the_ones_with_the_highest_elo(pairs: list[Pair]) -> None:
     made = curated(joined(judged(pairs, skill=SKILLS), pairs), share=0.2, cut_ties="cut")
     cut = {pair for pair in made.difficulty if pair not in made.kept}
@@ -43,6 +45,7 @@ def test_the_hardest_are_the_ones_with_the_highest_elo(pairs: list[Pair]) -> Non
     assert min(made.difficulty[pair] for pair in cut) > max(made.difficulty[pair] for pair in made.kept)
 
 
+@pytest.mark.slow
 def test_noise_is_left_out_before_anything_else(pairs: list[Pair]) -> None:
     audit = {pair.pair_id: "noise" if place < 5 else "clean" for place, pair in enumerate(pairs)}
     rows = joined(judged(pairs, skill=SKILLS), pairs, audit=audit)
@@ -52,6 +55,7 @@ def test_noise_is_left_out_before_anything_else(pairs: list[Pair]) -> None:
     assert curated(rows, share=0).steps([])[0].flagged == 0
 
 
+@pytest.mark.slow
 def test_ambiguous_pairs_are_left_out_where_that_is_wished_for(pairs: list[Pair]) -> None:
     found = ["noise", "noise", "ambiguous", "ambiguous", "ambiguous", None]
     audit = {pair.pair_id: label for pair, label in zip(pairs, found, strict=False)}
@@ -73,6 +77,7 @@ def test_ambiguous_pairs_are_left_out_where_that_is_wished_for(pairs: list[Pair]
     assert curated(joined(judged(pairs, skill=SKILLS), pairs), share=0, ambiguous=True).dropped == {}
 
 
+@pytest.mark.slow
 def test_judges_are_told_before_and_after(pairs: list[Pair]) -> None:
     made = curated(joined(judged(pairs, skill=SKILLS), pairs), share=0.3, cut_ties="cut")
     found = {one.judge: one for one in made.judges()}

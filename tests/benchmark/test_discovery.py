@@ -377,6 +377,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("proposals") / "proposals.yaml"
 
 
+@pytest.mark.slow
 @given(st.lists(PROPOSALS, max_size=3, unique_by=lambda one: one.name))
 @example([Proposal(name="a", examples=["0\x85", "\u2028 a", "\r\n", "' #", "\ufeff", "\x1b[2J", "no", "|\n  x"])])
 def test_a_file_of_proposals_is_read_as_it_was_written(place: Path, proposals: list[Proposal]) -> None:
@@ -482,6 +483,7 @@ def test_only_what_a_person_kept_enters_a_taxonomy(tmp_path: Path) -> None:
     assert again.file == made.file
 
 
+@pytest.mark.slow
 @given(st.lists(PROPOSALS, max_size=4, unique_by=lambda one: one.name))
 def test_no_decision_lets_anything_else_in(proposals: list[Proposal]) -> None:
     file = ProposalsFile(of="failure_types", proposals=proposals)

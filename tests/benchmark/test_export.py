@@ -26,6 +26,7 @@ def curation(rows: list[VerdictRow], audit: dict[str, str | None] | None = None)
     return curated(rows, share=0.0, failures="missing", flags=audit is not None)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(labels=st.lists(LABELS, min_size=40, max_size=40), asked=st.integers(2, 40), bands=st.integers(1, 5))
 def test_each_pair_is_somewhere_once_and_what_people_found_decides_first(
@@ -43,6 +44,7 @@ def test_each_pair_is_somewhere_once_and_what_people_found_decides_first(
     assert [one.pairs for one in found.bands()] == [len(mine) for mine in found.files.values()]
 
 
+@pytest.mark.slow
 def test_bands_go_from_easy_to_hard(pairs: list[Pair]) -> None:
     made = curation(joined(judged(pairs, skill=SKILLS), pairs))
     found = exported(pairs, made, audit=None, bands=3)

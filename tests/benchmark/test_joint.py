@@ -181,6 +181,7 @@ def test_rows_about_other_pairs_are_left_out(pairs: list[Pair]) -> None:
     assert {row.case_id for row in joined([*said(pairs[0]), *said(pairs[1])], pairs[1:])} == {pairs[1].pair_id}
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.randoms(use_true_random=False))
 def test_the_order_rows_came_in_changes_nothing(pairs: list[Pair], rng: Any) -> None:

@@ -40,6 +40,7 @@ def asked(item: str = "pair-00001", step: str = "blueprints", attempt: int = 0, 
     return Asked.of(model, Prompt(step=step, system="s", user="u", schema={}), item=item, attempt=attempt)
 
 
+@pytest.mark.slow
 @given(
     text=st.text(st.characters()),
     parsed=st.none() | st.dictionaries(st.text(), JSON),
@@ -158,6 +159,7 @@ def test_any_thread_may_add(journal: Journal) -> None:
     assert all(journal.find(asked(f"item-{place}")) == Completion(text=str(place)) for place in range(20))
 
 
+@pytest.mark.slow
 def test_what_was_added_is_there_after_a_kill(tmp_path: Path) -> None:
     script = """
 import os, signal, sys

@@ -61,6 +61,7 @@ def test_every_defect_of_the_example_is_tested() -> None:
     assert set(CAUGHT) == set(offline("offline_writing").DEFECTS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("defect", sorted(CAUGHT))
 def test_the_right_layer_finds_a_defect(defect: str, tmp_path: Path) -> None:
     layer, reason = CAUGHT[defect]
@@ -74,6 +75,7 @@ def test_the_right_layer_finds_a_defect(defect: str, tmp_path: Path) -> None:
         assert statuses == dict.fromkeys(LAYERS, "not_run") | dict.fromkeys(passed, "passed") | {layer: "failed"}
 
 
+@pytest.mark.slow
 def test_pairs_without_a_defect_are_accepted(tmp_path: Path) -> None:
     pairs = made(drawn(range(40)), lambda _: None, tmp_path)
     assert {pair.state for pair in pairs} == {"accepted"}
@@ -81,6 +83,7 @@ def test_pairs_without_a_defect_are_accepted(tmp_path: Path) -> None:
     assert {pair.conditions.behaviour for pair in pairs} == set(default_taxonomy().behaviours)
 
 
+@pytest.mark.slow
 def test_the_reasons_name_what_was_planted(tmp_path: Path) -> None:
     [conditions] = drawn(range(3, 4))
     reasons = {}

@@ -266,6 +266,7 @@ def test_plans_of_ours_keep_the_chunks_that_are_there(tmp_path: Path) -> None:
 TEXTS = st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip()))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(number=st.integers(0, 200), data=st.data())
 def test_a_pair_comes_back_with_conversations_sides_and_gold(

@@ -179,6 +179,7 @@ def pandalm() -> dict[str, dict[str, str]]:
     return answers
 
 
+@pytest.mark.slow
 def test_kappas_of_real_annotators_are_the_published_ones() -> None:
     golden = json.loads((DATA / "golden" / "pandalm.json").read_text())["kappas"]
     answers = pandalm()

@@ -33,6 +33,7 @@ def report_of(**criteria: list[tuple[str, str, float | None]]) -> CalibrationRep
     )
 
 
+@pytest.mark.slow
 def test_a_line_for_each_criterion_with_an_order(tmp_path: Path) -> None:
     files = draw_risk_coverage(report_of(tone=SURE, _facts=SURE[:25], once=[("PASS", "PASS", None)]), tmp_path)
     assert [path.name for path in files] == ["risk_coverage.png", "risk_coverage.svg"]
@@ -46,6 +47,7 @@ def test_without_a_curve_there_is_nothing_to_draw(tmp_path: Path) -> None:
         draw_risk_coverage(report_of(once=[("PASS", "PASS", None)]), tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_curve_of_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["case_id,verdict,gold"]
     lines += [

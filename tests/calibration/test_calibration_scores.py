@@ -30,6 +30,7 @@ def sides(pairs: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.one_of(columns, smooth))
 def test_rank_correlations_are_scipys(pairs: list[tuple[float, float]]) -> None:
@@ -45,6 +46,7 @@ def test_rank_correlations_are_scipys(pairs: list[tuple[float, float]]) -> None:
         assert found.low is None or -1 <= found.low <= found.value + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(columns)
 def test_quadratic_kappa_is_scikit_learns_on_whole_scores(pairs: list[tuple[int, int]]) -> None:
@@ -93,6 +95,7 @@ def test_an_order_that_is_the_same_or_the_reverse_has_no_interval() -> None:
         assert (reverse.value, reverse.low) == (-1.0, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [25, 100])
 def test_intervals_of_rank_correlations_cover_a_planted_truth(size: int) -> None:
     """Normal scores of correlation r: Spearman (6 / pi) asin(r / 2), Kendall (2 / pi) asin(r), kappa by its formula."""

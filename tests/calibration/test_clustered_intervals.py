@@ -132,6 +132,7 @@ def test_clustered_rates_cover_a_planted_truth(clusters: int, size: int, share: 
     assert plain < covered
 
 
+@pytest.mark.slow
 def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
     """Mean absolute errors of scores that share half of their variance within a cluster of six."""
     rng, keys = np.random.default_rng(6), np.repeat(np.arange(30), 6).tolist()
@@ -151,6 +152,7 @@ def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
     assert plain / 400 < 0.88
 
 
+@pytest.mark.slow
 def test_a_kappa_over_few_clusters_is_not_surer_than_their_number_lets_it_be() -> None:
     """Five clusters of ten, right in .8 of cases on average: kappa is .6 of the population."""
     rng = np.random.default_rng(1)

@@ -29,6 +29,7 @@ def covered(interval: tuple[float, float] | None, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rate", "sensitivity", "specificity", "n", "total"),
     [(0.5, 0.9, 0.8, 100, 1000), (0.3, 0.8, 0.8, 60, 500), (0.8, 0.7, 0.6, 200, 1000)],
@@ -48,6 +49,7 @@ def test_ppi_and_tenenbein_cover_when_labels_are_a_random_sample(
     assert (hits / REPLICATES).max() <= 0.985
 
 
+@pytest.mark.slow
 def test_few_errors_make_the_normal_interval_too_narrow_and_tenenbeins_hold() -> None:
     """The reason for the note that says so: 40 labels, a judge right on 95 and 90 %, a rate of .9."""
     rng = np.random.default_rng(13)
@@ -140,6 +142,7 @@ def test_resampling_the_labels_alone_covers_about_half() -> None:
     assert right / replicates >= 0.92
 
 
+@pytest.mark.slow
 def test_clusters_are_covered_where_the_plain_error_is_not() -> None:
     """Twenty documents of five labelled items, intra-cluster correlation .25."""
     rng = np.random.default_rng(16)

@@ -189,6 +189,7 @@ random_samples = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(random_samples)
 def test_ppi_plus_plus_is_ppi_pythons(data: tuple[list[tuple[bool, bool]], list[bool]]) -> None:

@@ -114,6 +114,7 @@ def test_a_difference_near_the_margin_takes_more_anchors_than_there_are() -> Non
     assert found.anchors_needed > 250
 
 
+@pytest.mark.slow
 def test_a_small_change_that_is_certain_is_drift_all_the_same() -> None:
     golds = GOLDS * 20
     now = [WRONG[gold] if n < 30 else gold for n, gold in enumerate(golds)]

@@ -156,6 +156,7 @@ def test_the_interval_of_all_days_together_is_wider_every_day() -> None:
     assert tango_interval(3, 3, 50, confidence=1 - 0.05 / 110) == pytest.approx((-widths[-1] / 2, widths[-1] / 2))
 
 
+@pytest.mark.slow
 def test_in_most_months_every_interval_of_all_days_together_holds() -> None:
     """A judge right on a case with a chance of its own, checked on 30 days: what is expected of it does not change."""
     rng = np.random.default_rng(5)

@@ -159,6 +159,7 @@ def test_every_feature_can_be_shifted() -> None:
     assert features(test)["lengths"].category == "181 to 256"
 
 
+@pytest.mark.slow
 def test_a_difference_that_is_certain_and_tiny_is_no_shift() -> None:
     """Lengths of 15 against 16 characters lie in neighbouring bins; half a point of 40,000 passes is significant."""
     labelled, run = (grades(600, 400, lengths={"characters": length}) for length in (15, 16))

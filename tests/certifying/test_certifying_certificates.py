@@ -194,6 +194,7 @@ def strata(number: int, *, wrong: int, right: int, **more: Any) -> list[VerdictR
     ]
 
 
+@pytest.mark.slow
 def test_all_strata_keep_one_promise_at_once() -> None:
     """2 wrong of 60 have p .053: one stratum has it certified, of two each would need .05."""
     assert [one.threshold for one in certificate(strata(1, wrong=2, right=58), stratum="kind").selections] == [1.0]
@@ -204,6 +205,7 @@ def test_all_strata_keep_one_promise_at_once() -> None:
     assert refusal.reason.endswith("(p 0.053, needed 0.05)")
 
 
+@pytest.mark.slow
 def test_all_criteria_keep_one_promise_at_once() -> None:
     rows = [replace(row, criterion=name) for name in ("tone", "facts") for row in strata(1, wrong=2, right=58)]
     found = certificate(rows)
@@ -352,6 +354,7 @@ def test_a_judge_that_always_says_the_same_is_certified_with_a_warning() -> None
     assert list(found.warnings([])) == []
 
 
+@pytest.mark.slow
 def test_a_judge_that_tells_labels_apart_is_certified_without_one() -> None:
     rows = [*constant(), *cases(60, ["FAIL"] * 4, gold="FAIL", prefix="bad")]
     assert (certificate(rows).selections[0].untold, certificate(rows).granted) == ("", True)
@@ -460,6 +463,7 @@ def saved(**changes: Any) -> Certificate:
     return replace(certificate(useful()), parts=PARTS, **changes)
 
 
+@pytest.mark.slow
 def test_a_saved_certificate_is_the_same_when_loaded(tmp_path: Path) -> None:
     refused = certificate(cases(9, SURE, gold="PASS"))
     for one in (saved(), refused):
@@ -502,6 +506,7 @@ def paired() -> list[VerdictRow]:
     return [replace(row, attributes={"document": f"d{int(row.case_id[1:]) // 2}"}) for row in rows]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "edit",
     [

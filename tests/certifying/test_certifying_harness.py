@@ -165,6 +165,7 @@ def test_scores_are_certified_within_a_tolerance() -> None:
     assert "agree with people within 0.5 at least 90 %" in measured("split score", given, **design).reason
 
 
+@pytest.mark.slow
 def test_a_case_of_a_stratum_that_was_refused_or_unknown_abstains() -> None:
     bad = [replace(case, case_id=f"b{case.case_id}", gold="FAIL") for case in labelled(kind="bad")]
     given = certificate(Wavering(), harness(), [*labelled(), *bad], stratum="kind")
@@ -174,6 +175,7 @@ def test_a_case_of_a_stratum_that_was_refused_or_unknown_abstains() -> None:
     assert unknown.endswith("no decision is certified where kind is new: the certificate on people has no labels there")
 
 
+@pytest.mark.slow
 def test_a_case_is_in_the_stratum_of_several_columns_together() -> None:
     good = [replace(case, attributes={"kind": "good", "area": "x"}) for case in labelled()]
     bad = [
@@ -217,6 +219,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_asked(given: Certific
         harness(certificate=3)
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_with_the_labelled_cases_by_what_its_rule_decided(given: Certificate) -> None:
     labels = CalibrationSet("people", tuple((case, str(case.gold)) for case in labelled()), source="human")
     one = harness(certificate=given, calibration_set=labels)

@@ -41,6 +41,7 @@ def test_without_enough_accepted_decisions_there_is_no_chance() -> None:
     assert chance([], 100, **LEVEL) == 0.0
 
 
+@pytest.mark.slow
 def test_the_labels_needed_are_the_fewest_that_do_most_of_the_time() -> None:
     curve = [(0.5, 0.03), (0.8, 0.08)]
     labels = labels_needed(curve, **LEVEL)
@@ -94,6 +95,7 @@ def test_the_votes_needed_are_the_fewest_with_which_the_labels_do() -> None:
     assert votes_needed(recorded(), labels=22, agreement=0.99, delta=0.01) is None
 
 
+@pytest.mark.slow
 def test_votes_are_counted_of_labelled_cases_whatever_word_the_label_is() -> None:
     def case(*verdicts: str | int | None, gold: str | int | None) -> list[VerdictRow]:
         return [VerdictRow(case_id="c", verdict=one, outcome="ok" if one else "error", gold=gold) for one in verdicts]

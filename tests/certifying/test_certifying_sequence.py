@@ -164,6 +164,7 @@ def test_the_tests_are_those_of_mapie(run: tuple[float, float, list[int], list[i
 decisions = st.lists(st.tuples(st.sampled_from([0.5, 0.6, 0.75, 0.9, 1.0]), st.booleans()), min_size=1, max_size=60)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(decisions, st.sampled_from([0.5, 0.7]), st.sampled_from([0.2, 0.4]))
 def test_a_threshold_is_certified_when_it_and_all_surer_ones_pass_the_exact_test(
@@ -267,11 +268,13 @@ def test_200_labels_on_30_recorded_votes_of_gpt_4() -> None:
     assert found.coverage == pytest.approx(0.75, abs=0.015)
 
 
+@pytest.mark.slow
 def test_20_recorded_votes_certify_85_at_a_coverage_of_nine_tenths_and_hardly_ever_95() -> None:
     assert recorded(10, 0, agreement=0.85).coverage == pytest.approx(0.9, abs=0.03)
     assert recorded(10, 0, agreement=0.95).refused > 0.5
 
 
+@pytest.mark.slow
 def test_reading_the_threshold_off_the_risk_coverage_table_violates_in_36_to_50_per_cent() -> None:
     shares = []
     for prompts, first in ((15, 0), *((10, first) for first in range(0, 15, 3))):
@@ -283,6 +286,7 @@ def test_reading_the_threshold_off_the_risk_coverage_table_violates_in_36_to_50_
     assert 0.36 < np.mean(shares) < 0.5
 
 
+@pytest.mark.slow
 def test_with_six_votes_200_labels_are_refused_more_often_than_not() -> None:
     found = [recorded(3, first) for first in range(15)]
     assert max(one.violating for one in found) <= limit(0.1)
@@ -304,6 +308,7 @@ def test_decisions_of_one_cluster_prove_no_more_than_one() -> None:
     assert float(p_values(0, 0, 0, 0, risk=0.1)) == 1.0
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.data())
 def test_the_bound_for_clusters_is_that_of_hoeffding_and_bentkus(sizes: list[int], data: Any) -> None:

@@ -276,6 +276,7 @@ def test_without_any_answer_there_is_no_report() -> None:
         check_judge(Counting(honest), pairs(1), probes=[], budget=Budget(max_calls=0))
 
 
+@pytest.mark.slow
 def test_with_a_log_nothing_is_asked_twice_and_more_cases_ask_the_rest(tmp_path: Path) -> None:
     judge = Counting(honest)
     with SqlLog(tmp_path / "log.sqlite") as log:
@@ -289,6 +290,7 @@ def test_with_a_log_nothing_is_asked_twice_and_more_cases_ask_the_rest(tmp_path:
         assert {row.run for row in log.rows()} == {"check"}
 
 
+@pytest.mark.slow
 def test_what_a_log_knows_is_reported_when_nothing_may_be_asked(tmp_path: Path) -> None:
     with SqlLog(tmp_path / "log.sqlite") as log:
         whole = check_judge(Counting(honest), pairs(6), probes=MINE, log=log, run="check")

@@ -97,6 +97,7 @@ def test_nothing_informative_says_nothing() -> None:
     assert p_of_strata([(2, 2, 0, 0), (0, 3, 0, 3)]) == 1.0
 
 
+@pytest.mark.slow
 def test_its_level_is_kept_whatever_the_noise_of_a_case() -> None:
     random = np.random.default_rng(3)
     for noise, base in ((0.1, 1), (0.5, 2), ("mixed", 2)):

@@ -52,6 +52,7 @@ def check_smallest(n: int, noise: float, samples: tuple[int, int], alpha: float,
     assert rejected(n, less, noise=noise, samples=samples, alpha=alpha, draws=draws) <= 0.8 + open_
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("n", "noise", "samples", "alpha"),
     [(20, 0.0, (1, 2), 0.05), (30, 0.1, (1, 2), 0.01), (150, 0.3, (1, 2), 0.05), (40, 0.2, (3, 2), 0.01)],
@@ -97,6 +98,7 @@ def test_nothing_is_found_in_too_little(n: int, noise: float, probed: int, base:
     assert smallest_excess(n, noise=noise, probed=probed, base=base, alpha=0.01) is None
 
 
+@pytest.mark.slow
 def test_more_cases_and_more_samples_find_less() -> None:
     def found(n: int, probed: int, base: int) -> float:
         return smallest_excess(n, noise=0.2, probed=probed, base=base, alpha=0.01) or math.inf
@@ -182,6 +184,7 @@ def test_so_many_more_cases_settle_a_rate() -> None:
         assert 0.75 <= (passes if rate < 0.1 else fails) <= (0.9 if rate else 1)
 
 
+@pytest.mark.slow
 def test_so_many_more_cases_settle_a_lean() -> None:
     quiet = 30 + (cases_to_settle_lean(30, first=0, second=0, tolerance=0.1, alpha=0.01) or 0)
     assert tango_interval(0, 0, quiet)[1] <= 0.1 < tango_interval(0, 0, quiet - 1)[1]

@@ -213,6 +213,7 @@ VERDICTS = st.sampled_from(["A", "B", "TIE", "unparsed", "refused", "error"])
 PERTURBATIONS = ("none", "position_swap", "format_change", "probe:authority(b)", "probe:sentinel.copy(b)", "zoom")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_the_order_of_rows_changes_nothing(data: st.DataObject) -> None:

@@ -70,6 +70,7 @@ BARE, ABSENT, UNBUILT = point("bare"), point("absent", module="no_such_module_he
 WRONG = Point("wrong", ImportError("gone"))
 
 
+@pytest.mark.slow
 def test_adapters_that_conform(command: Command, frameworks: Callable[..., None]) -> None:
     frameworks(GOOD, BARE, ABSENT)
     ran = command("adapters", "--check")
@@ -95,6 +96,7 @@ def test_one_that_does_not_is_the_exit_code(command: Command, frameworks: Callab
     assert command("adapters", "faulty").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "why"), [("idle", "every check opted out"), ("bare", "no benches"), ("absent", "not ready")]
 )
@@ -121,6 +123,7 @@ def test_benches_that_cannot_be_built_and_adapters_that_cannot_be_loaded(
     assert "broken: ImportError: gone" in ran.out
 
 
+@pytest.mark.slow
 def test_checks_as_json(command: Command, frameworks: Callable[..., None]) -> None:
     frameworks(GOOD, FAULTY, BARE, WRONG)
     ran = command("adapters", "--check", "--json")

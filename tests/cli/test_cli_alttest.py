@@ -40,6 +40,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiplicative", [False, True])
 def test_the_command_gives_every_reference_value(alt_test: Command, *, multiplicative: bool) -> None:
     scores = ("accuracy", "jaccard", "macro_jaccard", "hamming")
@@ -91,6 +92,7 @@ def test_a_report_for_people_holds_tables_verdicts_warnings_and_scope(alt_test: 
     assert "the humans among each other" in ran.out
 
 
+@pytest.mark.slow
 def test_several_epsilons_are_columns_and_leave_the_annotators_to_json(alt_test: Command) -> None:
     ran = alt_test(PANEL, "--score", "jaccard", "--epsilon", "0.3,0:0.2:0.1")
     assert "every annotator's test: with one candidate and one epsilon, or in --json" in ran.out
@@ -180,6 +182,7 @@ def test_a_pass_that_clusters_do_not_bear_is_said_where_it_is_claimed(alt_test: 
     assert "warning: m: no interval of rho: 3 clusters are too few: it takes 5" in few
 
 
+@pytest.mark.slow
 def test_of_many_candidates_only_the_best_is_compared_with_each(alt_test: Command, tmp_path: Path) -> None:
     judges = [f"m{number}" for number in range(7)]
     log = clustered_log(tmp_path, 24, judges=judges)
@@ -193,6 +196,7 @@ def test_of_many_candidates_only_the_best_is_compared_with_each(alt_test: Comman
     assert len(found["comparisons"]) == 21
 
 
+@pytest.mark.slow
 def test_why_a_comparison_has_no_interval_is_said_once(alt_test: Command, tmp_path: Path) -> None:
     log = clustered_log(tmp_path, 2, judges=["m0", "m1", "m2"])
     ran = " ".join(alt_test(log, "--cluster", "text", humans="h*").out.split())

@@ -110,6 +110,7 @@ def test_unknown_command(command: Command) -> None:
 HARNESS: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -63,6 +63,7 @@ def config(folder: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.mark.slow
 def test_a_cached_call_costs_what_it_costs_in_summary_list_and_report(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_price_that_is_missing_is_said_where_the_cost_stands(
     assert f"cost 0.0240 by the prices given ({AT_MOST})" in command("report", folder / "out").out
 
 
+@pytest.mark.slow
 def test_every_tier_is_billed_by_itself_and_a_dear_one_is_not_taken_for_standard(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -102,6 +104,7 @@ def test_every_tier_is_billed_by_itself_and_a_dear_one_is_not_taken_for_standard
     assert f"--budget-cost cannot be kept: {why}" in stopped.err
 
 
+@pytest.mark.slow
 def test_a_budget_ends_by_what_cached_calls_cost_also_in_a_later_go(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -114,6 +117,7 @@ def test_a_budget_ends_by_what_cached_calls_cost_also_in_a_later_go(
     assert again.code == 0
 
 
+@pytest.mark.slow
 def test_runs_are_compared_with_their_costs(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     for name, prices in (("a", FULL), ("b", CACHED)):
         assert command("run", config(prices=prices), "--out", folder / name).code == 0
@@ -125,6 +129,7 @@ def test_runs_are_compared_with_their_costs(command: Command, folder: Path, conf
     assert bills["before"]["cost_remarks"] == [AT_MOST]
 
 
+@pytest.mark.slow
 def test_a_table_prices_a_run_and_its_date_stands_beside_the_money(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -142,6 +147,7 @@ def test_a_table_prices_a_run_and_its_date_stands_beside_the_money(
     assert "nowhere.json cannot be read (No such file or directory)" in missing.err
 
 
+@pytest.mark.slow
 def test_the_plan_shows_money_before_the_first_call(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -172,6 +178,7 @@ def test_what_is_not_known_before_the_first_answers_is_said() -> None:
     assert list(money_notes([Asking(judge="j", model="m", plan=plan)], {}, [])) == []
 
 
+@pytest.mark.slow
 def test_the_plan_command_takes_money_from_the_pilot_and_else_from_the_texts(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -225,6 +232,7 @@ def test_rows_and_the_database_sum_caches_and_tiers_alike(tmp_path: Path) -> Non
     assert by_tier["flex"].cached_input_tokens == 120
 
 
+@pytest.mark.slow
 def test_a_run_of_an_older_version_is_read(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     out = folder / "out"
     command("run", config(prices=CACHED), "--out", out)

@@ -218,6 +218,7 @@ def test_advice_is_about_options_calibrate_has(command: Command, configure: Comm
     assert "--labels" not in ran.err
 
 
+@pytest.mark.slow
 def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) -> None:
     saved = tmp_path / "cal.json"
     ran = command(

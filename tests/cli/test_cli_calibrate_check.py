@@ -133,6 +133,7 @@ def check(command: Command, old: Path, judge: str = "grade", *options: object, *
     )
 
 
+@pytest.mark.slow
 def test_an_unchanged_judge_is_stable_and_a_changed_one_has_drifted(command: Command, old: Path) -> None:
     ran = check(command, old)
     assert ran.code == 0
@@ -156,6 +157,7 @@ def test_an_unchanged_judge_is_stable_and_a_changed_one_has_drifted(command: Com
     assert CalibrationReport.load(old).items  # it is not written to
 
 
+@pytest.mark.slow
 def test_the_same_decisions_again_add_no_evidence(command: Command, old: Path) -> None:
     assert "evidence" not in check(command, old).out
     ran = check(command, old)
@@ -163,6 +165,7 @@ def test_the_same_decisions_again_add_no_evidence(command: Command, old: Path) -
     assert "the same decisions in all 2 checks: asking again about the same anchors adds no evidence" in ran.out
 
 
+@pytest.mark.slow
 def test_few_anchors_are_inconclusive_which_fails_a_strict_gate_only(command: Command, old: Path) -> None:
     ran = check(command, old, "slipping", "--anchors", 12)
     assert ran.code == 0
@@ -232,6 +235,7 @@ def test_single_cases_without_a_verdict_give_exit_code_3(command: Command, old: 
     assert "2 samples: error" in ran.err
 
 
+@pytest.mark.slow
 def test_every_criterion_is_compared(command: Command, tmp_path: Path) -> None:
     path = labels(tmp_path, 40)
     rows = path.read_text().replace(",PASS\n", ',"{""tone"": ""PASS"", ""facts"": ""PASS""}"\n')
@@ -363,6 +367,7 @@ def test_a_log_can_be_calibrated_and_checked_with_scores(command: Command, tmp_p
     assert "mean distance from gold not measured, no interval" in ran.out
 
 
+@pytest.mark.slow
 def test_the_calibrated_judge_is_chosen_where_there_are_several(command: Command, old: Path) -> None:
     folder = old.parent
     both = config(folder, "grade", "lenient")

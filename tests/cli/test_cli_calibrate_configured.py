@@ -57,6 +57,7 @@ def log(command: Command, folder: Path, configured: Callable[..., Path]) -> Path
     return folder / "over"
 
 
+@pytest.mark.slow
 def test_it_is_what_asking_would_have_saved(command: Command, folder: Path, log: Path) -> None:
     labels = ("--labels", folder / "cases.csv", "--source", "human")
     command("calibrate", folder / "run.json", *labels, "--out", folder / "asked.json", "--yes")
@@ -73,6 +74,7 @@ def test_it_is_what_asking_would_have_saved(command: Command, folder: Path, log:
     assert read.measured_at == last_asked(read_log(log / "verdicts.jsonl"))
 
 
+@pytest.mark.slow
 def test_a_later_run_can_use_it(command: Command, folder: Path, log: Path, configured: Callable[..., Path]) -> None:
     command("calibrate", folder / "run.json", "--log", log, "--source", "human", "--out", folder / "read.json")
     again = configured("again", calibration={"file": "read.json"})
@@ -82,6 +84,7 @@ def test_a_later_run_can_use_it(command: Command, folder: Path, log: Path, confi
     assert "grade: calibration on over is expired: repetitions changed" in told
 
 
+@pytest.mark.slow
 def test_another_configuration_than_the_log_was_run_with_is_refused(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -102,6 +105,7 @@ def test_another_configuration_than_the_log_was_run_with_is_refused(
     assert (ran.code, "which is read: give another --out" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_prompt_of_a_log_apart_from_its_folder_is_not_known(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -150,6 +154,7 @@ def test_a_configuration_that_asks_otherwise_is_refused_for_a_log_apart(
     assert not (folder / "candidates.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_seed_makes_no_other_judge_of_a_log_apart(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -158,6 +163,7 @@ def test_a_seed_makes_no_other_judge_of_a_log_apart(
     assert "taken on your word" not in told
 
 
+@pytest.mark.slow
 def test_cases_of_another_file_do_not_tell_the_prompt_of_a_log(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -166,6 +172,7 @@ def test_cases_of_another_file_do_not_tell_the_prompt_of_a_log(
     assert "a log apart from its run's folder does not say which prompt was asked" in told
 
 
+@pytest.mark.slow
 def test_a_refused_configuration_is_no_candidate(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
@@ -175,12 +182,14 @@ def test_a_refused_configuration_is_no_candidate(
     assert not (folder / "candidates.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_certifying_and_calibrating_a_configuration_is_one_candidate(command: Command, folder: Path, log: Path) -> None:
     certified = command("certify", log, "--config", folder / "run.json", "--source", "human", "--json").json
     calibrated = command("calibrate", folder / "run.json", "--log", log, "--source", "human", "--json").json
     assert (certified["candidates"], calibrated["candidates"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_run_and_the_log_in_its_folder_have_one_ledger(command: Command, folder: Path, log: Path) -> None:
     for n, (one, rule) in enumerate(((log, "majority"), (log / "verdicts.jsonl", "supermajority(0.9)")), start=1):
         ran = command("calibrate", "--log", one, "--rule", rule, "--source", "human", "--json")

@@ -68,6 +68,7 @@ def test_where_labels_come_from_has_to_be_said(command: Command, log: Path, tmp_
         assert (ran.code, ran.out, ran.err) == (2, "", sentence)
 
 
+@pytest.mark.slow
 def test_labels_on_passed_cases_are_found_and_cannot_correct_a_rate(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_labels_on_passed_cases_are_found_and_cannot_correct_a_rate(
     assert fair["recall"] is not None
 
 
+@pytest.mark.slow
 def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "drawn.candidates.jsonl"
     first = calibrate(command, log, "--json").json
@@ -122,6 +124,7 @@ def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, t
     assert not {"judge", "majority", "PASS"} & set(ledger.read_text().split('"'))
 
 
+@pytest.mark.slow
 def test_every_judge_of_a_log_that_decided_about_its_labels_is_a_candidate(command: Command, tmp_path: Path) -> None:
     dice = random.Random(7)  # noqa: S311 - no secret
     golds = {f"c{n}": dice.choice(["PASS", "FAIL"]) for n in range(60)}
@@ -142,6 +145,7 @@ def test_every_judge_of_a_log_that_decided_about_its_labels_is_a_candidate(comma
     assert (said.json["candidates"], "judges of the log" in said.err) == (3, False)
 
 
+@pytest.mark.slow
 def test_one_part_is_chosen_on_and_the_other_is_reported(command: Command, log: Path, tmp_path: Path) -> None:
     for rule in ("majority", "strict_majority"):
         ran = calibrate(command, log, "--holdout", 0.5, rule=rule)
@@ -178,6 +182,7 @@ def test_candidates_with_logs_of_their_own_are_counted_by_their_labels(command: 
     assert counts == [(1, ""), (2, ""), (3, "")]
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_label_file_beside_it_starts_nothing_anew(command: Command, log: Path, tmp_path: Path) -> None:
     calibrate(command, log)
     (tmp_path / "copy.csv").write_text((tmp_path / "drawn.csv").read_text())
@@ -187,6 +192,7 @@ def test_a_copy_of_the_label_file_beside_it_starts_nothing_anew(command: Command
     assert told in second.err.splitlines()
 
 
+@pytest.mark.slow
 def test_the_same_labels_in_the_log_start_nothing_anew(command: Command, log: Path, tmp_path: Path) -> None:
     calibrate(command, log)
     golds = dict(line.split(",") for line in (tmp_path / "drawn.csv").read_text().split())
@@ -196,6 +202,7 @@ def test_the_same_labels_in_the_log_start_nothing_anew(command: Command, log: Pa
     assert command("certify", inside, "--rule", "supermajority(2/3)", *SOURCE, "--json").json["candidates"] == 3
 
 
+@pytest.mark.slow
 def test_a_copied_label_file_elsewhere_is_known_by_the_log_it_is_used_on(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -209,6 +216,7 @@ def test_a_copied_label_file_elsewhere_is_known_by_the_log_it_is_used_on(
     assert len((tmp_path / "candidates.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_named_ledger_alone_is_written_and_its_neighbours_are_read(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -219,6 +227,7 @@ def test_a_named_ledger_alone_is_written_and_its_neighbours_are_read(
     assert [len(path.read_text().splitlines()) for path in (named, tmp_path / "drawn.candidates.jsonl")] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_configured_judge_is_asked_about_its_part_alone(
     command: Command, configure: Callable[..., Path], folder: Path
 ) -> None:
@@ -256,6 +265,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
     assert not (tmp_path / "drawn.candidates.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_part_without_a_case_of_the_log_is_refused_and_odd_lines_are_told(
     command: Command, log: Path, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_compare_sees_decisions_as_the_certificate_leaves_them(command: Command, folder: Path, held: Path) -> None:
     pages = (folder / "page.html", folder / "page.md")
     asked = ("compare", held, folder / "plain")
@@ -88,6 +89,7 @@ def test_compare_sees_decisions_as_the_certificate_leaves_them(command: Command,
     assert [terms in words(html.unescape(text)) for text in shown[1:]] == [True] * 3
 
 
+@pytest.mark.slow
 def test_the_log_of_a_run_named_instead_of_its_folder_is_that_run(command: Command, folder: Path, held: Path) -> None:
     for name in ("verdicts.sqlite", "verdicts.jsonl"):
         log = held / name
@@ -116,6 +118,7 @@ def test_rows_apart_from_their_run_are_said_to_know_no_certificate(command: Comm
     assert len(command("compare", apart, folder / "plain", "--rule", "majority", "--json").json["certificates"]) == 0
 
 
+@pytest.mark.slow
 def test_a_log_of_several_runs_names_the_one_with_a_certificate(command: Command, folder: Path, held: Path) -> None:
     assert command("run", folder / "held.json", "--out", held, "--yes", "--new-run").code == 0
     log, run = held / "verdicts.sqlite", json.loads((held / "run.json").read_text())["run"]
@@ -178,6 +181,7 @@ def test_a_run_names_the_strata_in_which_nothing_is_certified(
     assert summary["criteria"][0]["decided"] == 60
 
 
+@pytest.mark.slow
 def test_on_the_day_it_expires_every_command_says_so(
     command: Command, folder: Path, held: Path, configured: Callable[..., Path]
 ) -> None:

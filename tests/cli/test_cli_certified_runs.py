@@ -84,6 +84,7 @@ def outcome(judge: dict[str, Any]) -> dict[str, Any]:
     return {name: judge[name] for name in COUNTED if name in judge}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["grade", "score"])
 def test_a_configuration_python_and_replay_decide_the_same(
     command: Command, folder: Path, configured: Callable[..., Path], judge: str
@@ -117,6 +118,7 @@ def test_a_configuration_python_and_replay_decide_the_same(
     assert (report["criteria"][0]["decided"], report["criteria"][0]["abstained"]) == (60, 20)
 
 
+@pytest.mark.slow
 def test_gates_of_run_report_and_replay_see_its_abstentions(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:
@@ -139,6 +141,7 @@ def test_gates_of_run_report_and_replay_see_its_abstentions(
     assert all(under_heading in " ".join(page.read_text("utf-8").split()) for page in pages)
 
 
+@pytest.mark.slow
 def test_a_run_is_not_continued_under_another_certificate(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:
@@ -154,6 +157,7 @@ def test_a_run_is_not_continued_under_another_certificate(
     assert outcome(judge["criteria"][0])["abstained"] == 20
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_is_read_under_its_certificate(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:
@@ -168,6 +172,7 @@ def test_what_was_cut_off_is_read_under_its_certificate(
     assert (ran.code, "its 'certificate_report' is missing" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_hold_decides_nothing_and_says_why(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:
@@ -226,6 +231,7 @@ def test_one_that_cannot_be_used_is_refused_before_anything_is_asked(
     assert not (folder / "never").exists()
 
 
+@pytest.mark.slow
 def test_a_page_badges_a_certified_judge_and_shows_its_certificate_under_a_heading(
     command: Command, folder: Path, configured: Callable[..., Path]
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_pat
     assert Certificate.load(out).selections[0].threshold == 1.0
 
 
+@pytest.mark.slow
 def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_where_no_decision_is_wrong_a_refusal_does_not_say_that_some_are(command
     assert "no number of labels up to 20,000 would do\n" in never.out
 
 
+@pytest.mark.slow
 def test_a_refusal_is_exit_code_1_and_not_saved(command: Command, log: Path, tmp_path: Path) -> None:
     ran = command("certify", "--source", "human", log, "--agreement", 0.97, "--out", tmp_path / "none.json")
     assert ran.code == 1
@@ -181,6 +183,7 @@ def run(command: Command, folder: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.mark.slow
 def test_with_the_configuration_it_holds_for_the_judge(command: Command, run: Any, folder: Path) -> None:
     out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
     ran = command("certify", "--source", "human", log, "--config", folder / "run.json", "--out", out)
@@ -199,6 +202,7 @@ def test_with_the_configuration_it_holds_for_the_judge(command: Command, run: An
     )
 
 
+@pytest.mark.slow
 def test_a_judge_that_was_not_asked_gets_no_certificate(command: Command, run: Any, folder: Path) -> None:
     out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
     const = run("const", {"callable": "cli_judges:const"})
@@ -235,6 +239,7 @@ def pilot(tmp_path: Path, **changes: Any) -> Path:
     return tmp_path / "pilot.csv"
 
 
+@pytest.mark.slow
 def test_a_plan_prices_a_certificate(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     ran = command("plan", "--pilot", path, "--certify", 0.9)
@@ -250,6 +255,7 @@ def test_a_plan_prices_a_certificate(command: Command, tmp_path: Path) -> None:
     assert "no number of labels up to 20,000 does with up to 60 votes a case" in hopeless.out
 
 
+@pytest.mark.slow
 def test_a_plan_names_the_strata_that_no_number_of_labels_certifies(command: Command, tmp_path: Path) -> None:
     votes = {
         "sure": ["AAAAAA"] * 40 + ["AAAAAB"] * 40 + ["ABBBBB"] * 2,
@@ -285,6 +291,7 @@ def test_a_plan_of_a_certificate_knows_the_assurance(command: Command, tmp_path:
     assert "90 % confidence, the pilot's votes taken for certain:" in expected
 
 
+@pytest.mark.slow
 def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command: Command, tmp_path: Path) -> None:
     votes = ["AAAAAA"] * 40 + ["AAAAAB"] * 40 + ["AAAABB"] * 16 + ["AAABBB"] * 4 + ["ABBBBB"] * 4
     rows = [row for n, said in enumerate(votes) for row in sampled(said, case_id=f"c{n}", gold="A")]
@@ -292,6 +299,7 @@ def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command
     assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_certificate_answers_what_was_asked_first_and_no_more(command: Command, tmp_path: Path) -> None:
     asked = ("plan", "--pilot", pilot(tmp_path), "--certify", 0.9)
     lines = command(*asked).out.splitlines()
@@ -324,6 +332,7 @@ def test_a_plan_prices_no_certificate_of_another_rule(command: Command, tmp_path
     assert (refused.code, sentence in refused.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_plan_needs_labelled_votes_for_that(command: Command, tmp_path: Path) -> None:
     assert "--certify needs votes with gold labels: give --pilot LOG." in command("plan", "--certify", 0.9).err
     ran = command("plan", "--pilot", pilot(tmp_path, gold=None), "--certify", 0.9)
@@ -332,6 +341,7 @@ def test_a_plan_needs_labelled_votes_for_that(command: Command, tmp_path: Path) 
     assert (ran.code, "agreement must lie between 0 and 1" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_plan_of_clustered_labels_prices_no_independent_ones(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "clusters.csv"
     rows = gpt4_rows(3)
@@ -367,6 +377,7 @@ def test_a_plan_of_a_certificate_by_strata_says_what_its_numbers_are_for(command
     assert "for each of 2 strata of kind, by its part of the pilot's labels and at an equal share of delta" in ran.out
 
 
+@pytest.mark.slow
 def test_a_plan_by_strata_that_tell_nothing_is_refused(command: Command, tmp_path: Path) -> None:
     path = stratified_pilot(tmp_path)
     of_one_case = replace(gpt4_rows(1)[0], case_id="alone", attributes={"kind": "odd"})
@@ -375,6 +386,7 @@ def test_a_plan_by_strata_that_tell_nothing_is_refused(command: Command, tmp_pat
     assert (ran.code, "in each stratum of kind: give such a --pilot LOG, or plan without --by." in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_plan_by_a_column_without_labels_is_refused(command: Command, tmp_path: Path) -> None:
     rows = [replace(row, gold=None, attributes={"kind": "odd"}) for row in gpt4_rows(3)]
     write_log(rows, tmp_path / "unlabelled.csv")

@@ -82,6 +82,7 @@ def statuses(report: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["status"] for one in report["properties"]}
 
 
+@pytest.mark.slow
 def test_a_judge_is_checked_and_the_same_command_again_asks_nothing(
     command: Command, folder: Path, config: Callable[..., Path], asked: Callable[[], int]
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_changed_configuration_is_another_run_that_takes_over_what_still_fits(
     assert asked() == before + 5 + 4 * 5  # other wordings, so other questions
 
 
+@pytest.mark.slow
 def test_a_property_that_fails_is_exit_code_1_and_each_judge_has_its_report(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -306,6 +308,7 @@ def test_a_page_is_written(command: Command, folder: Path, config: Callable[...,
     assert (refused.code, "give the path of a file as --html" in refused.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_judge_without_a_valid_answer_is_exit_code_3_and_its_errors_are_told_without_secrets(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -318,6 +321,7 @@ def test_a_judge_without_a_valid_answer_is_exit_code_3_and_its_errors_are_told_w
     assert mute.code == 3
 
 
+@pytest.mark.slow
 def test_the_end_of_a_budget_is_exit_code_3_and_the_command_goes_on(
     command: Command, folder: Path, config: Callable[..., Path], asked: Callable[[], int]
 ) -> None:

@@ -167,6 +167,7 @@ def fooled(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_it_says_what_was_shown_and_a_folder_is_a_log(
     command: Command, folder: Path, fooled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_it_says_what_was_shown_and_a_folder_is_a_log(
     assert (empty.code, "holds neither verdicts.sqlite nor verdicts.jsonl" in empty.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_where_texts_are_not_kept(command: Command, folder: Path, fooled: Path) -> None:
     whole = json.loads(fooled.read_text()) | {"keep": "hash"}
     fooled.write_text(json.dumps(whole))

@@ -58,6 +58,7 @@ def test_json_is_the_report_and_nothing_else(command: Command, logs: tuple[Path,
     assert again.out == ran.out
 
 
+@pytest.mark.slow
 def test_a_gate_fails_only_when_it_was_asked_for(command: Command, logs: tuple[Path, Path]) -> None:
     a, b = logs
     rule = ("--rule", "majority")
@@ -77,6 +78,7 @@ def test_markdown_and_html_are_written(command: Command, logs: tuple[Path, Path]
     assert shown == text.read_text()
 
 
+@pytest.mark.slow
 def test_runs_and_judges_of_one_log(command: Command, logs: tuple[Path, Path], tmp_path: Path) -> None:
     a, b = (path.read_text() for path in logs)
     both = tmp_path / "both.csv"
@@ -130,6 +132,7 @@ def test_wrong_usage_is_one_sentence(
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_folders_of_runs_are_compared_and_taken_over_answers_are_told(
     command: Command, configure: Callable[..., Path], folder: Path
 ) -> None:
@@ -179,6 +182,7 @@ def test_configurations_that_differ_are_told_first(command: Command, tmp_path: P
     ]
 
 
+@pytest.mark.slow
 def test_two_judges_on_one_case_file_judged_the_same_answers(command: Command, folder: Path) -> None:
     def ran(out: str, judge: str, model: str) -> Path:
         config = {

@@ -52,6 +52,7 @@ STUDIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_constant_judge_does_not_pass_and_one_that_reads_does(command: Command, folder: Path, name: str) -> None:
     says, golds, facts = STUDIES[name]
@@ -120,6 +121,7 @@ def wordy(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> It
     sys.modules.pop("wordy_judges", None)
 
 
+@pytest.mark.slow
 def test_every_reader_of_a_run_knows_that_its_judge_prefers_the_longer_answer(
     command: Command, folder: Path, wordy: Path
 ) -> None:
@@ -141,6 +143,7 @@ def test_every_reader_of_a_run_knows_that_its_judge_prefers_the_longer_answer(
     assert {name for name, text in told.items() if "longest answer not measured" in " ".join(text.split())} == set()
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_watched_knows_it_as_well(command: Command, wordy: Path) -> None:
     ran = command("run", wordy, "--yes", "--json", "--until", "accuracy>=0.7")
     (check,) = ran.json["gates"]["checks"]

@@ -74,6 +74,7 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
     }
 
 
+@pytest.mark.slow
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     told = told_by(command, folder, suite())
     assert told == dict.fromkeys(told, True)
@@ -81,6 +82,7 @@ def test_every_command_that_counts_copies_says_so(command: Command, folder: Path
     assert SENTENCE in judge["warnings"]
 
 
+@pytest.mark.slow
 def test_a_gate_says_that_its_cases_are_copies(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     gate = ("--fail-under", "accuracy>=0.5", "--json")
     ran = command("run", suite(), "--out", folder / "run", "--yes", *gate)
@@ -90,11 +92,13 @@ def test_a_gate_says_that_its_cases_are_copies(command: Command, folder: Path, s
     assert "word for word" not in joined.json["gates"]["checks"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_copies_that_share_a_cluster_are_not_told(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     told = told_by(command, folder, suite("cluster"))
     assert told == dict.fromkeys(told, False)
 
 
+@pytest.mark.slow
 def test_another_column_may_name_the_clusters(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     assert command("run", suite("source_id"), "--out", folder / "run", "--yes").code == 0
     rows = read_log(folder / "run" / "verdicts.jsonl")
@@ -105,6 +109,7 @@ def test_another_column_may_name_the_clusters(command: Command, folder: Path, su
     assert "word for word" not in command(*asked, "--cluster", "source_id").out
 
 
+@pytest.mark.slow
 def test_copies_are_seen_in_a_design_without_the_plain_prompt_and_beside_json(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -116,6 +121,7 @@ def test_copies_are_seen_in_a_design_without_the_plain_prompt_and_beside_json(
     assert " of 40 cases ask word for word what another case does" in ran.err
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_is_no_sample_of_its_cases(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -145,6 +151,7 @@ def test_one_case_in_two_runs_is_no_copy_and_neither_is_one_without_a_hash() -> 
     assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as one cluster with it:")
 
 
+@pytest.mark.slow
 def test_a_copy_is_seen_however_many_cases_lie_between() -> None:
     clusters = Clusters()
     copies = [clusters.add(f"c{n}", n % 120_000, None) for n in range(120_001)]
@@ -152,6 +159,7 @@ def test_a_copy_is_seen_however_many_cases_lie_between() -> None:
     assert clusters.shared() == dict.fromkeys(("c0", "c120000"), ("case", "c0"))
 
 
+@pytest.mark.slow
 def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -178,6 +186,7 @@ def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     assert "80 cases in 10 clusters" in command("replay", both, "--rule", "majority").out
 
 
+@pytest.mark.slow
 def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -200,6 +209,7 @@ def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
     assert [*found, *(one["criteria"]["verdict"]["clusters"] for one in reports)] == [10, 10, 10]
 
 
+@pytest.mark.slow
 def test_a_judge_is_checked_for_drift_on_one_copy_of_each_text(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -216,6 +226,7 @@ def test_a_judge_is_checked_for_drift_on_one_copy_of_each_text(
         assert found.n == 10
 
 
+@pytest.mark.slow
 def test_copies_are_held_out_together(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     config, asked = suite(), ("--source", "human", "--holdout", "0.3", "--json")
     command("run", config, "--out", folder / "run", "--yes")
@@ -266,6 +277,7 @@ def test_rows_of_copies_carry_one_value() -> None:
     assert copies_together(rows[1:4]) == (rows[1:4], [])
 
 
+@pytest.mark.slow
 def test_a_column_that_the_log_does_not_hold_is_refused(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -276,6 +288,7 @@ def test_a_column_that_the_log_does_not_hold_is_refused(
         assert (ran.code, "unknown column 'kimd'" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_ranking_and_a_pilot_say_that_cases_are_copies(command: Command, tmp_path: Path) -> None:
     rows = [
         VerdictRow(
@@ -307,6 +320,7 @@ def test_pairs_of_a_ranking_that_share_a_cluster_are_not_told(command: Command, 
     assert command("rank", log, "--cluster", "source", "--json").json["copies"] == []
 
 
+@pytest.mark.slow
 def test_copies_under_clusters_numbers_and_spellings_of_their_own_pass_no_gate(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
@@ -360,6 +374,7 @@ def pairs(folder: Path) -> Path:
     return folder / "run.json"
 
 
+@pytest.mark.slow
 def test_pairs_with_their_answers_exchanged_are_copies_wherever_they_are_counted(
     command: Command, folder: Path, pairs: Path
 ) -> None:
@@ -391,6 +406,7 @@ def test_a_pair_that_cannot_be_written_down_has_no_digest() -> None:
     assert "pair_digest" not in CaseFacts.of(made).attributes
 
 
+@pytest.mark.slow
 def test_a_run_from_before_pairs_had_digests_is_continued(command: Command, folder: Path, pairs: Path) -> None:
     asked = ("run", pairs, "--out", folder / "run", "--yes")
     command(*asked, "--budget-calls", 40)
@@ -402,6 +418,7 @@ def test_a_run_from_before_pairs_had_digests_is_continued(command: Command, fold
     assert command(*asked).code == 0
 
 
+@pytest.mark.slow
 def test_a_label_of_a_copy_costs_a_certificate_nothing(command: Command, tmp_path: Path) -> None:
     rows = [
         VerdictRow(
@@ -487,6 +504,7 @@ def accuracy_of(command: Command, *asked: object) -> tuple[float, float, float]:
     return found["value"], found["low"], found["high"]
 
 
+@pytest.mark.slow
 def test_many_copies_of_eight_pairs_tell_no_more_than_eight_pairs(
     command: Command, folder: Path, eight: Callable[..., Path]
 ) -> None:
@@ -506,6 +524,7 @@ def test_many_copies_of_eight_pairs_tell_no_more_than_eight_pairs(
     assert (checked.code, checked.json["gates"]["checks"][0]["low"] < 0.5) == (1, True)
 
 
+@pytest.mark.slow
 def test_few_texts_settle_no_gate_however_often_they_are_asked(
     command: Command, folder: Path, eight: Callable[..., Path]
 ) -> None:
@@ -517,6 +536,7 @@ def test_few_texts_settle_no_gate_however_often_they_are_asked(
     assert "not settled" in check["reason"]
 
 
+@pytest.mark.slow
 def test_a_suite_with_one_copy_is_no_sequential_sample_of_a_population(
     command: Command, folder: Path, eight: Callable[..., Path]
 ) -> None:
@@ -531,6 +551,7 @@ def test_a_suite_with_one_copy_is_no_sequential_sample_of_a_population(
     assert command(*asked, "--about", "suite").code == 0
 
 
+@pytest.mark.slow
 def test_a_change_on_three_texts_is_no_change_of_sixty_cases(
     command: Command, folder: Path, eight: Callable[..., Path]
 ) -> None:

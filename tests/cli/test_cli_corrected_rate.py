@@ -113,6 +113,7 @@ def test_json_is_the_report(command: Command) -> None:
     assert document["judge"] is None
 
 
+@pytest.mark.slow
 def test_a_log_is_corrected_by_its_gold(command: Command, log: Path) -> None:
     ran = command("corrected-rate", log, "--rule", "abstain_on_disagreement", "--labels-are", "random")
     assert ran.code == 0
@@ -153,6 +154,7 @@ def test_the_positive_label_is_asked_for_and_may_be_any(command: Command, log: P
     assert "judged A: 0.442" in command(*pairs, "--positive", "A").out
 
 
+@pytest.mark.slow
 def test_other_words_for_pass_and_fail_are_understood(command: Command, log: Path, tmp_path: Path) -> None:
     words = {"PASS": "yes", "FAIL": "no", None: None}
     said = [replace(row, gold=words[row.gold]) for row in rows_of()]  # type: ignore[index]
@@ -161,6 +163,7 @@ def test_other_words_for_pass_and_fail_are_understood(command: Command, log: Pat
     assert ours == command("corrected-rate", log, *asked).json
 
 
+@pytest.mark.slow
 def test_a_column_says_what_belongs_together(command: Command, log: Path) -> None:
     asked = ("corrected-rate", log, "--rule", "majority", "--labels-are", "random")
     ran = command(*asked, "--cluster", "document")
@@ -171,6 +174,7 @@ def test_a_column_says_what_belongs_together(command: Command, log: Path) -> Non
     assert "unknown column 'documents': did you mean 'document'?" in ran.err
 
 
+@pytest.mark.slow
 def test_no_interval_for_independent_items_is_chosen_of_items_that_belong_together(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
@@ -187,6 +191,7 @@ def test_no_interval_for_independent_items_is_chosen_of_items_that_belong_togeth
         assert "note: nothing can be chosen: the intervals take items for independent, which they are not" in told
 
 
+@pytest.mark.slow
 def test_cases_that_are_counted_twice_are_no_random_sample_of_others(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "random")
@@ -195,6 +200,7 @@ def test_cases_that_are_counted_twice_are_no_random_sample_of_others(command: Co
     assert "note: nothing can be chosen: labelled cases are counted among the others, too" in told
 
 
+@pytest.mark.slow
 def test_a_case_of_two_runs_is_one_cluster(command: Command, tmp_path: Path) -> None:
     rows = [replace(row, run=run) for run in ("r1", "r2") for row in rows_of()]
     document = command(
@@ -224,6 +230,7 @@ def calibrated(command: Command, log: Path, *options: object) -> Path:
     return saved
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "other-mix")
@@ -242,6 +249,7 @@ def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command,
     assert "note: 60 gold labels in the log were not used" in ran.out
 
 
+@pytest.mark.slow
 def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Path) -> None:
     saved = calibrated(command, log, "--source", "model:o3")
     report = CalibrationReport.load(saved)
@@ -256,6 +264,7 @@ def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Pat
     assert "not used" not in ran.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [None, {"rule": "majority"}])
 def test_a_calibration_of_another_rule_is_refused(command: Command, log: Path, parts: dict[str, str] | None) -> None:
     """Its errors would be used for decisions that err otherwise: .28 came out where .66 is right."""
@@ -271,6 +280,7 @@ def test_a_calibration_of_another_rule_is_refused(command: Command, log: Path, p
     assert "the calibration does not say its rule, perturbations, repetitions: they may be others" in ran.out
 
 
+@pytest.mark.slow
 def test_another_number_of_repetitions_than_calibrated_is_said(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     once = write_log([row for row in rows_of() if not row.repetition], log.parent / "once.jsonl")
@@ -305,6 +315,7 @@ def test_counts_beyond_what_can_be_held_are_refused(command: Command) -> None:
     assert (ran.code, ran.err.count("\n"), "give counts of fewer items" in ran.err) == (2, 1, True)
 
 
+@pytest.mark.slow
 def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--json")
@@ -316,6 +327,7 @@ def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log:
     assert command(*asked).json == new
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -347,6 +359,7 @@ def test_a_calibration_of_something_else_is_refused(command: Command, log: Path)
     assert (ran.code, "judged PASS: 0.000 [0.000, 0.793] (0/1)" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_calibration_without_a_positive_label_is_refused(command: Command, log: Path) -> None:
     pairs = [VerdictRow(case_id=f"c{n}", verdict="AB"[n % 2], gold="A") for n in range(6)]
     saved = calibrated(command, write_log(pairs, log.parent / "pairs.jsonl"))
@@ -367,6 +380,7 @@ def test_scores_need_a_threshold(command: Command, log: Path) -> None:
     assert (ran.code, "judged PASS" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_numbers_may_be_labels(command: Command, log: Path) -> None:
     digits = [VerdictRow(case_id=f"c{n}", verdict=n % 2, gold=n % 2 if n < 10 else None) for n in range(30)]
     asked = ("corrected-rate", write_log(digits, log.parent / "digits.csv"), "--rule", "majority", "--positive", "1")
@@ -410,6 +424,7 @@ def test_a_misspelt_judge_is_one_sentence(command: Command, tmp_path: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -> None:
     rows = [*rows_of(gold=None), *rows_of(criterion="tone", gold=None)]
     path = write_log(rows, log.parent / "two.jsonl")
@@ -419,6 +434,7 @@ def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -
     assert "no row carries a gold label: give labels as --gold FILE (case_id, gold), or --calibration FILE." in ran.err
 
 
+@pytest.mark.slow
 def test_hostile_names_cannot_steer_the_terminal(command: Command, log: Path) -> None:
     hostile = "\x1b[31mjudge\x07"
     ran = command(

@@ -113,6 +113,7 @@ def test_every_command_does_what_takes_its_request(name: str, callback: Any) -> 
     assert parameter.annotation == request.__name__, name
 
 
+@pytest.mark.slow
 def test_the_list_of_commands_imports_none_of_them() -> None:
     program = (
         "import sys; from judgeharness_integrations.cli import main; main(['--help']); "

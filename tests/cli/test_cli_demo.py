@@ -27,6 +27,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.usefixtures("offline")
 def test_demo_numbers_are_those_of_the_published_log() -> None:

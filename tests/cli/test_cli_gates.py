@@ -54,6 +54,7 @@ def log(tmp_path: Path) -> Path:
     return write_log(rows, tmp_path / "log.csv")
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_is_exit_code_1_and_stands_in_the_summary(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [accuracy>=0.9, coverage>=0.25], max_abstention: 0.75}")
     ran = command("run", path, "--json")
@@ -132,6 +133,7 @@ def test_a_wrong_gate_is_found_before_the_first_call(
     assert not (path.parent / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_gate_about_nothing_is_a_usage_error_after_the_summary(command: Command, config: Any) -> None:
     ran = command("run", config(), "--fail-under", "pass_rate>=0.9")
     assert ran.code == 2
@@ -143,6 +145,7 @@ def test_a_gate_about_nothing_is_a_usage_error_after_the_summary(command: Comman
     assert "error: the gate pass_rate>=0.9 is about nothing" in ran.err
 
 
+@pytest.mark.slow
 def test_a_gate_of_a_configuration_may_be_narrowed(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [{gate: accuracy>=0.25, judge: one, criterion: verdict}]}")
     assert command("run", path).code == 0
@@ -152,6 +155,7 @@ def test_a_gate_of_a_configuration_may_be_narrowed(command: Command, config: Any
     assert "unknown judge of the gate accuracy>=0.25 'tow'" in command("run", wrong).err
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_is_checked_too(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [coverage>=0.25]}", rule="cli_judges:first_row")
     assert command("run", path).code == 0
@@ -175,6 +179,7 @@ def test_a_run_appends_to_the_summary_of_a_github_step(
     assert summary.read_text().count("## report of") == 3
 
 
+@pytest.mark.slow
 def test_a_run_whose_files_cannot_be_read_back_needs_them_for_gates_alone(
     command: Command, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +238,7 @@ def many(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_run_asks_until_its_gate_is_settled(command: Command, many: Path) -> None:
     ran = command("run", many, "--yes", "--json", "--until", "pass_rate>=0.7")
     assert ran.code == 0
@@ -259,6 +265,7 @@ def test_a_run_asks_until_its_gate_is_settled(command: Command, many: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_unsettled_at_the_end_is_exit_code_1(command: Command, many: Path) -> None:
     ran = command("run", many, "--yes", "--json", "--until", "pass_rate>=0.9")
     assert (ran.code, ran.json["judged_cases"], ran.json["gates"]["checks"][0]["status"]) == (1, 200, "failed")
@@ -303,6 +310,7 @@ def test_options_of_sequential_gates_are_refused_where_none_is(command: Command,
     assert (compared.code, "--scale counts for a sequential comparison alone" in words(compared.err)) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_bar_that_no_evidence_reaches_is_refused_with_advice_that_works(command: Command, many: Path) -> None:
     asked = ("run", many, "--yes", "--json", "--until", "coverage>=1")
     refused = command(*asked)
@@ -336,6 +344,7 @@ def coins(tmp_path: Path) -> tuple[Path, str]:
     return write_log(rows, tmp_path / "coins.csv"), max(right, key=right.__getitem__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["report", "replay"])
 def test_the_luckiest_of_forty_coins_passes_no_gate_on_accuracy(
     command: Command, coins: tuple[Path, str], reader: str
@@ -358,6 +367,7 @@ def test_the_luckiest_of_forty_coins_passes_no_gate_on_accuracy(
     assert "one of 41 judges on these labels: the level holds for all of them together" in sequential
 
 
+@pytest.mark.slow
 def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[Path, str]) -> None:
     log, _ = coins
     rows = [row for row in read_log(log) if row.judge == "good"]
@@ -370,6 +380,7 @@ def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[
             assert (check["confidence"], "judges on these labels" in check["reason"]) == (0.95, False)
 
 
+@pytest.mark.slow
 def test_a_judge_chosen_from_a_run_is_one_of_its_judges(command: Command, config: Callable[..., Path]) -> None:
     path = config()
     both = path.read_text().replace("judges: [", 'judges: [{name: two, callable: "cli_judges:good"}, ')

@@ -43,6 +43,7 @@ def said(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.mark.slow
 def test_json_of_the_goldens(kappa: Callable[..., Any]) -> None:
     ran = kappa(PANDALM, *HUMANS, "--candidate", "gpt-3.5-turbo", "--json")
     golden = json.loads((DATA / "golden" / "pandalm.json").read_text())
@@ -56,6 +57,7 @@ def test_json_of_the_goldens(kappa: Callable[..., Any]) -> None:
     assert ran.json == kappa(PANDALM, *HUMANS, "--candidate", "gpt-3.5-turbo", "--json", "--seed", 0).json
 
 
+@pytest.mark.slow
 def test_text_shows_values_intervals_and_denominators(kappa: Callable[..., Any]) -> None:
     ran = kappa(PANDALM, *HUMANS, "--candidate", "gpt*,pandalm-7b")
     assert ran.code == 0
@@ -72,6 +74,7 @@ def test_text_shows_values_intervals_and_denominators(kappa: Callable[..., Any])
     assert "folded" not in ran.out
 
 
+@pytest.mark.slow
 def test_without_raters_everybody_is_one(kappa: Callable[..., Any]) -> None:
     ran = kappa(PANDALM, "--resamples", 0)
     assert "each rater with the other raters" in ran.out
@@ -85,6 +88,7 @@ def test_without_raters_everybody_is_one(kappa: Callable[..., Any]) -> None:
     assert len(roles) == 4
 
 
+@pytest.mark.slow
 def test_a_glob_of_candidates_takes_no_human(kappa: Callable[..., Any]) -> None:
     found = kappa(PANDALM, "--raters", "annotator1,annotator2", "--raters", "annotator3", "--candidate", "*", "--json")
     assert [row["rater"] for row in found.json["raters"] if row["role"] == "candidate"] == [
@@ -200,6 +204,7 @@ def test_repeated_answers_name_their_rule(kappa: Callable[..., Any], tmp_path: P
     assert "decided" in ran.out
 
 
+@pytest.mark.slow
 def test_a_table_of_marks_and_clusters(kappa: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     generator = np.random.default_rng(3)
@@ -216,6 +221,7 @@ def test_a_table_of_marks_and_clusters(kappa: Callable[..., Any], tmp_path: Path
     assert "resamples by book (10 of them)" in kappa(path, *named).out
 
 
+@pytest.mark.slow
 def test_other_coefficients_of_pairs(kappa: Callable[..., Any]) -> None:
     found = kappa(PANDALM, *HUMANS, "--coefficient", "gwet", "--json").json
     assert found["coefficient"] == "gwet"
@@ -247,6 +253,7 @@ def test_hostile_names_cannot_steer_the_terminal(kappa: Callable[..., Any], said
     assert "[bold]c" in ran.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -218,6 +218,7 @@ def test_the_sheet_of_another_goes_into_a_log_when_its_annotator_is_named_alone(
 # Merging
 
 
+@pytest.mark.slow
 def test_labels_of_several_annotators_calibrate_a_judge(label: Command, command: Command, configure: Command) -> None:
     for name in ("anna", "ben"):
         label(name, "--out", f"{name}.jsonl")

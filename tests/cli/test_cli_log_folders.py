@@ -51,6 +51,7 @@ def ran(command: Command, folder: Path) -> Callable[..., Path]:
     return run
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -80,6 +81,7 @@ def test_a_folder_is_read_as_the_rows_of_its_run(
     assert found(out) == found(out / "verdicts.jsonl")
 
 
+@pytest.mark.slow
 def test_the_verdicts_of_a_folder_can_be_read_as_labels(command: Command, ran: Callable[..., Path]) -> None:
     out = ran("score", rule="median")
     places = (out, out / "verdicts.jsonl")
@@ -110,6 +112,7 @@ def test_a_folder_without_rows_says_what_to_give(command: Command, ran: Callable
     assert (empty.code, "holds no answer of its run yet" in empty.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_run_itself_is_not_exploratory(command: Command, ran: Callable[..., Path]) -> None:
     folder = ran("good", "first")
     own, other = ("--rule", "majority"), ("--rule", "strict_majority")
@@ -126,6 +129,7 @@ def test_the_rule_of_the_run_itself_is_not_exploratory(command: Command, ran: Ca
     assert command("replay", copied, *own, "--json").json["rule_fixed"] == "after"
 
 
+@pytest.mark.slow
 def test_labels_beside_decisions_of_the_rule_of_the_run_are_not_exploratory(
     command: Command, ran: Callable[..., Path]
 ) -> None:

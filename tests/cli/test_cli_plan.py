@@ -45,6 +45,7 @@ def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
     assert "cheapest" in ran.out
 
 
+@pytest.mark.slow
 def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> None:
     log = pilot(tmp_path, input_tokens=100, output_tokens=20)
     ran = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400)
@@ -65,6 +66,7 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert document["pilot"]["agreement"] < 1
 
 
+@pytest.mark.slow
 def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "shifted.csv"
     rows = [
@@ -95,6 +97,7 @@ def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp
     assert "that is position bias, which asking in both orders balances" in out
 
 
+@pytest.mark.slow
 def test_what_a_pilot_did_not_measure_is_null(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     write_log(
@@ -156,6 +159,7 @@ def test_prompts_of_one_judge_are_chosen_by_a_pattern(command: Command) -> None:
     assert "unknown judge 'nobody*'" in command("plan", "--pilot", LLMBAR, "--judge", "nobody*").err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_apart_is_noted(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "confounded.csv"
     rows = [
@@ -182,6 +186,7 @@ def test_a_configuration_gives_cases_and_design_and_is_never_asked(
     assert (document["limits"]["cases"], document["limits"]["calls"]) == (50, 900)
 
 
+@pytest.mark.slow
 def test_presets_and_temperatures_are_read(command: Command, tmp_path: Path) -> None:
     judge = {"name": "j", "adapter": "langchain", "evaluator": "LabelJudge", "model": "m"}
 
@@ -206,6 +211,7 @@ def test_labels_advise(command: Command) -> None:
     assert command("plan", "--labels", "model").code == 2
 
 
+@pytest.mark.slow
 def test_labels_of_a_corrected_rate(command: Command) -> None:
     asked = ("plan", "--sensitivity", 0.9, "--rate", 0.6)
     found = command(*asked, "--specificity", 0.8, "--cases", 5000).out
@@ -270,6 +276,7 @@ def test_a_pilot_of_several_judges_or_criteria_needs_a_choice(command: Command, 
     assert "unknown judge 'c'" in command("plan", "--pilot", log, "--judge", "c").err
 
 
+@pytest.mark.slow
 def test_a_pilot_of_one_cluster_says_what_it_cannot(command: Command, folder: Path) -> None:
     lines = [f"c{n},{'PASS' if n % 3 else 'FAIL'},none,{r},k" for n in range(30) for r in range(2)]
     (folder / "one.csv").write_text("\n".join(["case_id,verdict,perturbation,repetition,cluster", *lines, ""]))
@@ -303,6 +310,7 @@ def test_a_difference_between_uncorrelated_systems_names_no_other_number(command
     assert "(same cases, correlation 0 assumed)" in ran.out
 
 
+@pytest.mark.slow
 def test_a_pilot_of_one_sample_promises_the_least_and_says_the_most(command: Command, tmp_path: Path) -> None:
     rows = [VerdictRow(case_id=f"s{n}", verdict="FAIL" if n % 5 else "PASS") for n in range(60)]
     log = write_log(rows, tmp_path / "single.csv")

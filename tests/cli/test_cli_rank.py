@@ -64,6 +64,7 @@ def test_a_judged_system_that_never_varies_is_named(
     assert rank(log, "--json").json["unvaried"] == []
 
 
+@pytest.mark.slow
 def test_several_columns_divide_pairs_together(rank: Callable[..., Any], write: Callable[..., Path]) -> None:
     log = write(x="aaaaabbbbb", y="cdcdcdcdcd")
     together = rank(log, "--by", "x,y", "--json").json
@@ -80,6 +81,7 @@ def test_several_columns_divide_pairs_together(rank: Callable[..., Any], write: 
         study(read_log(log), RankRequest(by=","))
 
 
+@pytest.mark.slow
 def test_preference_for_length_stands_beside_how_often_the_better_answer_is_longer(
     rank: Callable[..., Any], write: Callable[..., Path]
 ) -> None:
@@ -123,6 +125,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any]) -> None:
     assert sum("GPT-4/Vanilla" in line for line in lines) >= 4
 
 
+@pytest.mark.slow
 def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: Any) -> None:
     many = {f"j{number}": f"{number:06b}0110"[-10:] for number in range(1, 52)}
     short, whole = rank(write(many)).out, rank(write(many), "--all").out
@@ -133,6 +136,7 @@ def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: An
     assert whole.partition("like the")[2].count("\nj") >= len(many)
 
 
+@pytest.mark.slow
 def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]) -> None:
     ran = rank(*example)
     assert max(len(line) for line in ran.out.splitlines() if not line.startswith("- ")) <= 80
@@ -147,6 +151,7 @@ def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]
     assert "self-preference" not in ran.out
 
 
+@pytest.mark.slow
 def test_elo_by_group_stands_in_tables_of_four_groups_and_of_very_many_in_the_files(
     rank: Callable[..., Any], write: Any
 ) -> None:
@@ -330,6 +335,7 @@ def test_eip_takes_its_parameters(rank: Callable[..., Any], write: Any) -> None:
 # Other logs
 
 
+@pytest.mark.slow
 def test_another_log_of_the_same_judges(rank: Callable[..., Any], write: Any) -> None:
     other = write({name: marks[::-1] for name, marks in RIGHT.items()}, name="other.csv", author="o" * 10)
     ran = rank(write(), "--against", other)
@@ -339,11 +345,13 @@ def test_another_log_of_the_same_judges(rank: Callable[..., Any], write: Any) ->
     assert again["correlation"]["spearman"] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_judges_that_wrote_answers_are_left_out_as_well(rank: Callable[..., Any]) -> None:
     ran = rank(EXAMPLE / "verdicts.csv", "--against", EXAMPLE / "other_generator.csv")
     assert "the same without judges that wrote answers" in ran.out
 
 
+@pytest.mark.slow
 def test_scores_of_the_same_judges(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     scores = tmp_path / "scores.csv"
     lines = [
@@ -386,6 +394,7 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_without_matplotlib_a_folder_is_given_the_tables_and_it_is_said_what_brings_pictures(
     rank: Callable[..., Any], write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
@@ -421,6 +430,7 @@ def test_the_example_gives_every_picture(
     assert {"audit", "class_bias", "confusion", "pareto_money", "self_preference", "slopes", "variants"} <= drawn
 
 
+@pytest.mark.slow
 def test_somebody_who_watches_sees_how_far_it_is(
     rank: Callable[..., Any], write: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,6 +493,7 @@ def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: An
     assert "EIP needs every judge on every pair" in ran.err
 
 
+@pytest.mark.slow
 def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> None:
     ran = command("rank", LLMBAR)
     (rests,) = re.findall(r"what it rests on\n(.*?)\n\n", ran.out, re.DOTALL)

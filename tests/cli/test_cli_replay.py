@@ -33,6 +33,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(rows, tmp_path_factory.mktemp("logs") / "two_judges.csv.gz")
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_json_is_the_report_and_nothing_else(command: Command, small: Path) -> None:
     ran = command("replay", small, "--rule", "swap_consensus", "--json")
@@ -123,6 +124,7 @@ def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_pa
     assert "labelled" not in entry
 
 
+@pytest.mark.slow
 def test_a_report_with_gold_does_not_say_that_nothing_measured_how_right_the_rule_is(
     command: Command, tmp_path: Path
 ) -> None:
@@ -184,6 +186,7 @@ def test_version_and_help(command: Command) -> None:
         assert "without a terminal nothing is asked" in words
 
 
+@pytest.mark.slow
 def test_help_is_light() -> None:
     program = (
         "import sys, typer; before = set(sys.modules); "
@@ -196,6 +199,7 @@ def test_help_is_light() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_replay_asks_nobody_and_needs_no_harness(small: Path) -> None:
     program = (
         "import sys, typer; before = set(sys.modules); from judgeharness_integrations.cli import main; "

@@ -60,6 +60,7 @@ def test_a_run_on_the_terminal(command: Command, run: Path) -> None:
     assert "state: complete, 3 cases" in ran.out
 
 
+@pytest.mark.slow
 def test_every_format_at_once_into_folders_that_are_made(command: Command, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     places = [out / name for name in ("p.html", "r.md", "j.xml", "c.csv")]
@@ -90,6 +91,7 @@ def test_a_dash_is_standard_output_and_nothing_else_is(command: Command, run: Pa
         ET.fromstring(ran.out)  # noqa: S314 - our own document
 
 
+@pytest.mark.slow
 def test_json_follows_the_schema(command: Command, run: Path) -> None:
     ran = command("report", run, "--json", "--results", "--fail-under", "accuracy>=0.9")
     assert ran.code == 1

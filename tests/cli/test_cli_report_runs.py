@@ -63,6 +63,7 @@ def people(source: str = "human") -> dict[str, Any]:
     return {"calibration": {"labels": "labels.csv", "name": "people_v1", "source": source}}
 
 
+@pytest.mark.slow
 def test_calls_and_cost_belong_together_with_and_without_labelled_cases(command: Command, ran: Any) -> None:
     out = ran(**people())
     shown = command("report", out).out
@@ -116,6 +117,7 @@ def cut_off(out: Path, *, planned: bool = True) -> None:
         (out / "run.json").write_text(json.dumps(mark))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_knows_what_was_planned(command: Command, ran: Any) -> None:
     out = ran(names=("first", "second"))
     cut_off(out)
@@ -130,6 +132,7 @@ def test_a_run_that_was_killed_knows_what_was_planned(command: Command, ran: Any
     assert (summary.cases, summary.replay.not_graded) == (6, 2)
 
 
+@pytest.mark.slow
 def test_of_an_older_folder_it_is_said_that_nobody_knows_what_was_planned(command: Command, ran: Any) -> None:
     out = ran()
     cut_off(out, planned=False)
@@ -157,6 +160,7 @@ def test_a_report_shows_the_gates_of_its_run_and_says_whose_they_are(command: Co
     assert "gates of the run" not in command("report", out, "--fail-under", "coverage>=0.4").out
 
 
+@pytest.mark.slow
 def test_gates_of_a_run_are_those_of_the_judges_that_are_shown(ran: Any) -> None:
     out = ran("--fail-under", "coverage>=0.3", names=("first", "second"))
     report = read_report(out, judges=["second"])
@@ -168,6 +172,7 @@ def test_gates_of_a_run_are_those_of_the_judges_that_are_shown(ran: Any) -> None
     assert read_report(out, judges=["second"]).gates is None
 
 
+@pytest.mark.slow
 def test_labels_of_a_model_are_never_called_a_valid_calibration(command: Command, ran: Any) -> None:
     out = ran(**people("model:gpt-9"))
     words = "uncalibrated: agreement with gpt-9 on people_v1, whose labels are a model's, not people's"

@@ -86,6 +86,7 @@ def test_two_judges_end_to_end(command: Command, folder: Path, name: str, text: 
     assert {one["schema"] for one in results} == {"judgeharness.result/1"}
 
 
+@pytest.mark.slow
 def test_the_summary_equals_a_replay_of_the_log(command: Command, configure: Command, folder: Path) -> None:
     summary = command("run", configure("good", "first"), "--out", folder / "out", "--json").json
     again = command("replay", folder / "out" / "verdicts.jsonl", "--rule", "swap_consensus", "--json").json
@@ -117,6 +118,7 @@ def test_scores_and_several_criteria(command: Command, configure: Command, folde
     assert entries[0]["verdicts"] == [{"verdict": 4, "count": 1}]
 
 
+@pytest.mark.slow
 def test_cases_that_ended_not_graded_give_exit_code_3(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("good", "broken_on_second"), "--out", folder / "out", "--json")
     assert ran.code == 3
@@ -133,6 +135,7 @@ def test_a_judge_that_never_answers(command: Command, configure: Command, folder
     assert outcomes == {"error"}
 
 
+@pytest.mark.slow
 def test_max_calls_is_for_all_judges_together(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("good", "first"), "--out", folder / "out", "--max-calls", 11)
     assert ran.code == 2
@@ -141,6 +144,7 @@ def test_max_calls_is_for_all_judges_together(command: Command, configure: Comma
     assert command("run", configure("good", "first"), "--out", folder / "out", "--max-calls", 12).code == 0
 
 
+@pytest.mark.slow
 def test_retries_count_against_max_calls(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_flaky.py").write_text(
         "asked = []\n"
@@ -166,6 +170,7 @@ def test_retries_count_against_max_calls(command: Command, configure: Command, f
     assert good["criteria"][0]["cases"] == 3
 
 
+@pytest.mark.slow
 def test_judges_after_the_budget_are_not_graded(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_failing.py").write_text("def failing(case):\n    raise TimeoutError('always')\n")
     judges = [{"name": "failing", "callable": "cli_failing:failing"}, {"name": "good", "callable": "cli_judges:good"}]
@@ -223,6 +228,7 @@ def test_labels_of_a_configuration_say_where_they_come_from(command: Command, co
     assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
+@pytest.mark.slow
 def test_a_run_counts_its_judges_as_candidates_as_the_command_does(
     command: Command, configure: Command, folder: Path
 ) -> None:
@@ -269,6 +275,7 @@ def test_a_saved_agreement_with_a_model_may_expire(command: Command, configure: 
     assert "calibrated" not in other.out
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_is_valid_only_for_its_configuration(
     command: Command, configure: Command, folder: Path
 ) -> None:
@@ -285,6 +292,7 @@ def test_a_saved_calibration_is_valid_only_for_its_configuration(
     assert "good: calibration on cases is expired: model changed" in other.out
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_of_a_function_without_a_model_holds_for_its_source(
     command: Command, configure: Command, folder: Path
 ) -> None:
@@ -361,6 +369,7 @@ class Terminal:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [0, 2])
 def test_a_terminal_is_asked_first(
     command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int

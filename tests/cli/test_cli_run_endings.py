@@ -110,6 +110,7 @@ def test_answers_that_fit_in_each_case_and_not_together(command: Command, config
     assert summary_of(folder)["usage"]["calls"] == 3
 
 
+@pytest.mark.slow
 def test_half_characters_of_a_judge_can_be_written(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_judges.py").write_text("def odd(case):\n    return 'A\\ud800'\n")
     (folder / "cases.csv").write_text("case_id,output\nc1,one\nc2,two\nc3,three\n")
@@ -119,6 +120,7 @@ def test_half_characters_of_a_judge_can_be_written(command: Command, configure: 
     assert summary_of(folder)["judges"][0]["criteria"][0]["verdicts"] == [{"verdict": "A\ud800", "count": 3}]
 
 
+@pytest.mark.slow
 def test_failed_samples_say_why(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("good", "broken", "broken_on_second"), "--out", folder / "out", "--json")
     assert ran.code == 3
@@ -135,6 +137,7 @@ def test_failed_samples_say_why(command: Command, configure: Command, folder: Pa
     ]
 
 
+@pytest.mark.slow
 def test_a_run_out_of_calls_says_so(
     command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +217,7 @@ class Leaking:
         )
 
 
+@pytest.mark.slow
 def test_no_secret_of_a_configuration_is_written_or_shown(
     command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +282,7 @@ def test_a_folder_in_the_place_of_a_result_is_refused(command: Command, configur
     assert [path.name for path in (folder / "out").iterdir()] == ["summary.json"]
 
 
+@pytest.mark.slow
 def test_complete_is_not_said_beside_exit_code_3(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("good", "broken_on_second"), "--out", folder / "out")
     assert (ran.code, "state: complete" in ran.out) == (3, False)

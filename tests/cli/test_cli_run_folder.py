@@ -58,6 +58,7 @@ def asked(folder: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
+@pytest.mark.slow
 def test_a_folder_has_one_writer(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     out = folder / "deep" / "out"
     with RunPlace(folder=out, log=None).held():
@@ -189,6 +190,7 @@ def test_a_look_at_a_read_only_log_does_not_fail(command: Command, folder: Path,
     assert command("runs", log, "--json").json["runs"][0]["state"] == "stopped"
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_a_run_under_way_may_be_moved_to_another_log(
     command: Command, folder: Path, config: Callable[..., Path]

@@ -42,6 +42,7 @@ def comparable(path: Path) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+@pytest.mark.slow
 def test_a_run_whose_budget_ended_goes_on_with_a_larger_one(
     command: Command, folder: Path, asked: Callable[[], int]
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_run_whose_budget_ended_goes_on_with_a_larger_one(
         assert comparable(out / name) == comparable(folder / "whole" / name)
 
 
+@pytest.mark.slow
 def test_a_complete_run_costs_nothing_and_is_written_down_again(
     command: Command, folder: Path, asked: Callable[[], int]
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_run_is_not_continued_with_another_question(
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_changed_source_of_a_judge_without_model_is_another_judge(command: Command, folder: Path) -> None:
     judges = [{"name": "good", "callable": "cli_judges:good"}]
     assert command("run", settings(folder, judges=judges), "--out", folder / "out").code == 0
@@ -118,6 +121,7 @@ def test_a_changed_source_of_a_judge_without_model_is_another_judge(command: Com
     assert "judges.good.source was" in ran.err
 
 
+@pytest.mark.slow
 def test_a_new_run_takes_over_what_fits_and_says_so(command: Command, folder: Path, asked: Callable[[], int]) -> None:
     (folder / "down").touch()
     path, out = settings(folder, execution={"max_attempts": 1}), folder / "out"
@@ -168,6 +172,7 @@ def test_where_there_is_no_log_one_sentence_says_so(command: Command, folder: Pa
     assert ran.err.endswith("there is no log; give the folder of a run, a .sqlite file or the URL of a log.\n")
 
 
+@pytest.mark.slow
 def test_the_files_of_a_run_that_another_log_holds_are_not_taken_for_it(command: Command, folder: Path) -> None:
     path, out = settings(folder), folder / "out"
     (folder / "cli_judges.py").write_text(COUNTING)

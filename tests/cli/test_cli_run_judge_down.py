@@ -77,6 +77,7 @@ def calls(folder: Path, judge: str) -> int:
     return path.read_text().count("\n") if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_dead_judge_is_told_and_the_others_are_measured(
     command: Command, folder: Path, judged: Callable[..., Path]
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_dead_judge_is_told_and_the_others_are_measured(
     assert [one["state"] for one in command("runs", out, "--json").json["runs"]] == ["judge_down"]
 
 
+@pytest.mark.slow
 def test_with_the_key_mended_the_run_goes_on_and_nothing_is_asked_twice(
     command: Command, folder: Path, judged: Callable[..., Path]
 ) -> None:
@@ -122,6 +124,7 @@ def test_with_the_key_mended_the_run_goes_on_and_nothing_is_asked_twice(
         assert [len(list(log.rows(run=f"{run}/failed/{number}"))) for number in (1, 2)] == [3, 3]
 
 
+@pytest.mark.slow
 def test_gates_are_checked_all_the_same(command: Command, folder: Path, judged: Callable[..., Path]) -> None:
     path = judged("dead", "good", gates={"fail_under": ["accuracy>=0.5"]})
     ran = command("run", path, "--out", folder / "out", "--json")
@@ -146,6 +149,7 @@ def test_calibrating_a_dead_judge(command: Command, folder: Path, judged: Callab
     assert not (folder / "calibration.json").exists()
 
 
+@pytest.mark.slow
 def test_checking_a_dead_judge(command: Command, folder: Path, judged: Callable[..., Path]) -> None:
     path = judged("dead", "good")
     out = folder / "checked"
@@ -191,6 +195,7 @@ def of_key(request: Request) -> Reply:
     return Reply.json({"reasoning": "shown first", "verdict": "A"})
 
 
+@pytest.mark.slow
 def test_a_wrong_key_of_a_real_client(
     command: Command, folder: Path, judged: Callable[..., Path], openai_server: Serve
 ) -> None:

@@ -72,6 +72,7 @@ def asked(folder: Path) -> int:
     return path.read_text().count("\n") if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_failed_call_does_not_make_a_run_forget_what_it_spent(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_failed_call_does_not_make_a_run_forget_what_it_spent(
     assert (summary["usage"]["input_tokens"], summary["usage"]["calls"]) == (8000, calls)
 
 
+@pytest.mark.slow
 def test_a_cost_that_is_not_known_is_refused_and_not_taken_for_nothing(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_cost_that_is_not_known_is_refused_and_not_taken_for_nothing(
     assert "--budget-cost needs prices, per million tokens: add execution.prices to the configuration" in ran.err
 
 
+@pytest.mark.slow
 def test_the_name_of_a_run_that_is_out_of_budget_can_be_copied(
     command: Command, folder: Path, config: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +183,7 @@ def test_calibrating_is_on_the_bill_of_summary_and_list(
     assert "34 of 34 calls are answered" in again.out
 
 
+@pytest.mark.slow
 def test_the_plan_names_the_budget_and_judges_without_model(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

@@ -77,6 +77,7 @@ def tables_of(lines: list[str]) -> list[str]:
     return [line for line in lines if "  " in line or line.startswith("─")]
 
 
+@pytest.mark.slow
 def test_a_table_is_printed_and_the_exit_code_is_0(command: Command) -> None:
     ran = command("selftest", "--only", "exact sign test", "--only", "rates: wilson")
     assert ran.code == 0
@@ -166,6 +167,7 @@ def test_json(command: Command) -> None:
     assert (check["kind"], len(check["points"])) == ("size", 9)
 
 
+@pytest.mark.slow
 def test_full_says_how_many_replicates(command: Command) -> None:
     ran = command("selftest", "--only", "exact sign test", "--full")
     assert "self-test, full version: 4000 replicates a point" in ran.out

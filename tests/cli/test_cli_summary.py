@@ -58,6 +58,7 @@ def tally(cases: int, **fields: Any) -> JudgeTally:
     return JudgeTally(**(common | {"planned": planned} | fields))
 
 
+@pytest.mark.slow
 def test_every_planned_case_is_read_from_the_log(tmp_path: Path) -> None:
     rows = [row(case, repetition=n) for case in range(600) for n in range(2)]
     rows += [row(600), row(0, run="other"), row(601, judge="k")]

@@ -81,6 +81,7 @@ def study(command: Command, folder: Path) -> Callable[[str], Any]:
     return run
 
 
+@pytest.mark.slow
 def test_a_run_like_the_labelled_cases_is_calibrated(command: Command, folder: Path, study: Callable[..., Any]) -> None:
     ran = study("same", "--require-calibration")
     assert ran.code == 0
@@ -94,6 +95,7 @@ def test_a_run_like_the_labelled_cases_is_calibrated(command: Command, folder: P
     assert "No difference was found between this run&#39;s cases and the labelled ones in" in page.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "what"), [("longer", "lengths in"), ("failing", "decisions of"), ("harder", "strata")]
 )
@@ -123,6 +125,7 @@ def test_a_shifted_run_is_calibrated_nowhere(
         assert "shifted" in path.read_text()
 
 
+@pytest.mark.slow
 def test_gates_on_precision_do_not_pass_in_a_shifted_run(
     command: Command, folder: Path, study: Callable[..., Any]
 ) -> None:
@@ -133,6 +136,7 @@ def test_gates_on_precision_do_not_pass_in_a_shifted_run(
     assert "is shifted" in gated.json["gates"]["checks"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_gates_say_that_the_cases_were_not_compared(command: Command, folder: Path, study: Callable[..., Any]) -> None:
     ran = study("few", "--require-calibration", "--fail-under", "precision>=0.1")
     assert ran.code == 0
@@ -142,6 +146,7 @@ def test_gates_say_that_the_cases_were_not_compared(command: Command, folder: Pa
     assert not_measured in told.json["gates"]["checks"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_run_until_and_its_report_compare_alike(command: Command, folder: Path, study: Callable[..., Any]) -> None:
     ran = study("failing", "--until", "coverage>=0.5", "--require-calibration")
     told = command(
@@ -158,6 +163,7 @@ def test_a_run_until_and_its_report_compare_alike(command: Command, folder: Path
     assert (ran.code, told.code) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_run_says_without_gates_that_its_cases_were_not_compared(
     command: Command, folder: Path, study: Callable[..., Any]
 ) -> None:
@@ -176,6 +182,7 @@ def test_a_run_says_without_gates_that_its_cases_were_not_compared(
     assert old.startswith(said)
 
 
+@pytest.mark.slow
 def test_comparisons_name_the_shifted_run(command: Command, folder: Path, study: Callable[..., Any]) -> None:
     for name in ("same", "failing"):
         study(name)
@@ -186,6 +193,7 @@ def test_comparisons_name_the_shifted_run(command: Command, folder: Path, study:
     assert "after, reading: the calibration on labelled is shifted" in " ".join(told.out.split())
 
 
+@pytest.mark.slow
 def test_replays_hold_a_calibration_against_their_log(
     command: Command, folder: Path, study: Callable[..., Any]
 ) -> None:

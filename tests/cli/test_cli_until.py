@@ -63,6 +63,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_going_on_with_a_stopped_run_keeps_every_case_it_asked(command: Command, place: Path) -> None:
     path, results = configured(place), place / "results"
     ran = command("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
@@ -121,6 +122,7 @@ def test_a_report_of_a_stopped_run_has_no_other_interval_of_the_gated_number_tha
     assert own["judges"][0]["criteria"][0]["positive_rate"] == criterion["positive_rate"]
 
 
+@pytest.mark.slow
 def test_a_mean_score_and_other_rates_of_a_stopped_run_are_their_gates(command: Command, place: Path) -> None:
     (place / "until_graders.py").write_text(
         "def grade(case):\n    return 4 if case.output == 'good' else 3\n\n"
@@ -142,6 +144,7 @@ def test_a_mean_score_and_other_rates_of_a_stopped_run_are_their_gates(command: 
     assert "not_graded is of" not in words(told)
 
 
+@pytest.mark.slow
 def test_the_order_is_drawn_once_a_run_and_kept_with_it(command: Command, place: Path) -> None:
     path = configured(place)
     asked = ("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
@@ -161,15 +164,19 @@ def test_the_order_is_drawn_once_a_run_and_kept_with_it(command: Command, place:
     assert [error.message for error in Draft202012Validator(schema("run-1")).iter_errors(again.json)] == []
 
 
+@pytest.mark.slow
 def test_a_new_run_that_takes_answers_over_draws_no_other_order_of_them(command: Command, place: Path) -> None:
-    path = configured(place)
+    path = configured(place, judges=[{**CONFIG["judges"][0], "model": "grader-1"}])  # without one, all is asked anew
     asked = ("run", path, "--yes", "--json", "--until", "pass_rate>=0.66")
     first, again = command(*asked), command(*asked, "--new-run")
     assert again.json["run"] != first.json["run"]
     assert again.json["gates"]["order"]["seed"] == first.json["gates"]["order"]["seed"]
     assert again.json["gates"]["checks"] == first.json["gates"]["checks"]
+    calls = (place / "asked").read_text().splitlines()
+    assert len(calls) == len(set(calls)) >= first.json["judged_cases"]
 
 
+@pytest.mark.slow
 def test_other_cases_in_one_log_are_another_look_and_said_so(command: Command, place: Path) -> None:
     path = configured(place)
     asked = ("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
@@ -187,6 +194,7 @@ def test_other_cases_in_one_log_are_another_look_and_said_so(command: Command, p
     assert "in up to 7.5 % instead of 2.5 %" in again
 
 
+@pytest.mark.slow
 def test_a_run_cut_off_in_the_order_of_its_file_is_no_random_sample(command: Command, place: Path) -> None:
     path, gate = configured(place), ("--fail-under", "pass_rate>=0.8", "--sequential")
     cut_off = command("run", path, "--yes", "--budget-calls", 90, *gate, "--json")
@@ -219,6 +227,7 @@ def test_a_replay_of_a_run_cut_off_counts_the_cases_that_were_never_asked(
     assert "one: 210 of 300 cases were never asked: not graded" in command("replay", source, "--rule", "majority").out
 
 
+@pytest.mark.slow
 def test_a_database_apart_from_its_folder_knows_how_its_run_ended(command: Command, place: Path) -> None:
     gate = ("--fail-under", "pass_rate>=0.8", "--sequential")
     path = configured(place)
@@ -251,6 +260,7 @@ def test_a_log_apart_from_its_folder_says_that_nobody_knows_whether_it_is_all(co
         assert "nothing here says how many cases were to be asked, nor whether a gate ended it" in words(told.out)
 
 
+@pytest.mark.slow
 def test_cases_asked_before_in_file_order_are_no_evidence_of_a_stopped_run(command: Command, place: Path) -> None:
     """The first ninety all pass, of all two thirds do."""
     path = configured(place, harness={"seed": 3})
@@ -265,6 +275,7 @@ def test_cases_asked_before_in_file_order_are_no_evidence_of_a_stopped_run(comma
     assert f"over {looked} cases" in words(reported.out)
 
 
+@pytest.mark.slow
 def test_a_replay_of_a_stopped_run_says_so_and_has_no_gate_on_a_fixed_number(command: Command, place: Path) -> None:
     path = configured(place)
     assert command("run", path, "--yes", "--until", "pass_rate>=0.5").code == OK
@@ -283,6 +294,7 @@ def test_a_replay_of_a_stopped_run_says_so_and_has_no_gate_on_a_fixed_number(com
     assert (whole.code, "stopped" in whole.json) == (OK, False)
 
 
+@pytest.mark.slow
 def test_a_report_of_a_stopped_run_says_so_before_its_intervals(command: Command, place: Path) -> None:
     path = configured(place)
     command("run", path, "--yes", "--until", "pass_rate>=0.5")
@@ -297,6 +309,7 @@ def test_a_report_of_a_stopped_run_says_so_before_its_intervals(command: Command
     assert sentence not in words(command("report", "results", "--no-step-summary").out)
 
 
+@pytest.mark.slow
 def test_a_comparison_of_a_stopped_run_says_so(command: Command, place: Path) -> None:
     path = configured(place)
     command("run", path, "--yes", "--out", "whole")
@@ -331,6 +344,7 @@ def test_what_cannot_be_measured_is_refused_before_the_first_call(
     assert not (place / "results" / "results.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_clusters_of_unequal_size_are_refused_before_the_first_call(command: Command, place: Path) -> None:
     (place / "many.csv").write_text((place / "many.csv").read_text().replace(",kind\n", ",cluster\n", 1))
     ran = command("run", configured(place), "--yes", "--until", "pass_rate>=0.5")
@@ -344,6 +358,7 @@ def test_clusters_of_unequal_size_are_refused_before_the_first_call(command: Com
     assert (again.code, "which cases the clusters hold that were not asked" in words(again.out)) == (GATE_FAILED, True)
 
 
+@pytest.mark.slow
 def test_after_a_stop_among_clusters_the_advice_leads_somewhere(command: Command, place: Path) -> None:
     lines = (place / "many.csv").read_text().replace(",kind\n", ",cluster\n", 1).splitlines()
     clustered = [lines[0], *(f"{line.rsplit(',', 1)[0]},g{n // 3}" for n, line in enumerate(lines[1:]))]
@@ -362,6 +377,7 @@ def test_after_a_stop_among_clusters_the_advice_leads_somewhere(command: Command
     assert command(*asked).code == OK
 
 
+@pytest.mark.slow
 def test_every_reader_of_the_log_of_a_stopped_run_says_that_it_was(command: Command, place: Path) -> None:
     command("run", configured(place), "--yes", "--until", "pass_rate>=0.5")
     count = len(ids(place / "results" / "results.jsonl"))
@@ -392,6 +408,7 @@ def test_every_reader_of_the_log_of_a_stopped_run_says_that_it_was(command: Comm
     assert compared.json["stopped"] == ["before", "after"]
 
 
+@pytest.mark.slow
 def test_a_run_cut_off_is_not_compared_sequentially(command: Command, place: Path) -> None:
     path = configured(place)
     command("run", path, "--yes", "--budget-calls", 90)
@@ -427,6 +444,7 @@ def test_labels_that_a_judge_declares_and_cases_with_gold_are_measurable() -> No
         assert unmeasurable(parse_expression(gate), design, [case], criteria) == reason, gate
 
 
+@pytest.mark.slow
 def test_the_seed_is_written_before_the_first_call(command: Command, place: Path) -> None:
     """Whoever is interrupted and looks again looks at the same order."""
     path = configured(place)
@@ -439,6 +457,7 @@ def test_the_seed_is_written_before_the_first_call(command: Command, place: Path
     assert int(seed[1]) == again.json["gates"]["order"]["seed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [None, "mine.sqlite"])
 def test_the_log_of_a_stopped_run_knows_the_stop_in_every_command(
     command: Command, place: Path, named: str | None

@@ -55,6 +55,7 @@ def compared(held: Certificate | None, *, scores: bool = False, both: bool = Fal
     return compare(a_run("before", held, scores=scores), after, permutations=200)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("held", "scores", "abstained"),
     [

@@ -138,6 +138,7 @@ def test_modes_of_scores_are_counted(before: list[Any], after: list[Any]) -> Non
     assert float(found.chances[found.flips].sum()) == pytest.approx(brute_force(case, 1.0)[0])
 
 
+@pytest.mark.slow
 def test_a_case_with_many_splits_is_permuted() -> None:
     many = [["A"] * 5 + ["B"] * 5 + ["C"] * 6, ["A"] * 6 + ["D"] * 6 + ["E"] * 2 + ["F"] * 2]
     case = samples_of(*many)

@@ -86,6 +86,7 @@ def test_scores_are_told_by_their_moves() -> None:
     assert card.flips[0].before in {"0.3333", "1.333", "2.333", "3.333", "4.333", "5.333", "6.333", "7.333", "8.333"}
 
 
+@pytest.mark.slow
 def test_every_documented_comparison_has_a_page() -> None:
     for report in documented_comparisons():
         page = report.to_html()

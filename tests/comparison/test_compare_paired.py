@@ -107,6 +107,7 @@ def test_an_interval_of_clusters_is_what_their_exchange_does_not_reject(sizes: t
     assert min(p_of(change) for change in outside) < max(p_of(change) for change in inside)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40))
 def test_of_clusters_as_well_zero_lies_outside_exactly_where_the_test_rejects_it(

@@ -32,6 +32,7 @@ def nasty() -> ComparisonReport:
     return compare(a_run(cases, **facts, source=NASTY), a_run(flipped, **facts, source=NASTY))
 
 
+@pytest.mark.slow
 def test_json_is_plain_and_follows_its_schema() -> None:
     check = Draft202012Validator(schema("comparison-1"))
     for found in documented_comparisons():
@@ -188,6 +189,7 @@ def test_facts_name_denominators_and_what_is_missing() -> None:
     assert flip_cells(single.flips[0])[-2:] == ("-", "-")
 
 
+@pytest.mark.slow
 def test_facts_of_every_documented_comparison_are_told() -> None:
     everything = ""
     for report in documented_comparisons():

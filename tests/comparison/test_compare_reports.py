@@ -139,6 +139,7 @@ def test_following_the_advice_about_more_cases_has_its_price() -> None:
     assert [price in list(caveats(one)) for one in reports] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_gold_decides_what_better_means() -> None:
     gold = [P] * 15 + [F] * 15
     before = joined(*(a_run({f"c{i}": [P] * 3}, gold=label) for i, label in enumerate(gold)))
@@ -325,6 +326,7 @@ def test_a_rule_that_makes_words_of_scores_has_no_positive_one() -> None:
     assert (one.kind, one.positive, one.main.measure) == ("labels", None, "label_shares")
 
 
+@pytest.mark.slow
 def test_clusters_are_one_observation_each() -> None:
     def run(verdict: str) -> RunReport:
         return joined(
@@ -347,6 +349,7 @@ verdicts = st.sampled_from([P, F, None])
 case = st.lists(verdicts, min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.lists(st.tuples(case, case), min_size=2, max_size=12), st.randoms(use_true_random=False))
 def test_order_changes_nothing_swapping_negates_and_counts_are_conserved(

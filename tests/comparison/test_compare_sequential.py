@@ -86,6 +86,7 @@ def test_shares_of_labels_are_weighed_label_by_label() -> None:
     assert sequential(topics(0), topics(1)).criteria[0].answer == "no difference found"
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_judge_differ_no_more_often_than_the_level_with_a_look_after_every_case() -> None:
     random = np.random.default_rng(31)
     moves = random.choice([-1, 0, 0, 0, 1], (4000, 300))

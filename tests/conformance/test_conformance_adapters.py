@@ -33,6 +33,7 @@ def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.sampled(33)
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("bench", BENCHES.values(), ids=BENCHES)
 def test_an_adapter_conforms(bench: Bench, check: str) -> None:

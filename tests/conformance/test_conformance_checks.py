@@ -316,6 +316,7 @@ DEFECTS: list[tuple[str, type[Toy], str]] = [
 ]
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize(("check", "toy", "sentence"), DEFECTS, ids=[f"{one[0]}-{one[2][:40]}" for one in DEFECTS])
 def test_a_defect_is_found(check: str, toy: type[Toy], sentence: str) -> None:
     found = {result.check: result for result in check_bench(toy_bench(toy))}

@@ -75,6 +75,7 @@ class Simulation:
         return sum(late) / len(late)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.untraced
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("noise", [0.0, 0.04])
@@ -87,6 +88,7 @@ def test_a_servers_room_is_not_exceeded_once_it_is_known(room: int, workers: int
     assert server.mean_capacity(20) >= 0.7 * room
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("noise", [0.02, 0.04])
 def test_a_server_that_refuses_a_few_of_a_hundred_is_not_slowed_down(noise: float, seed: int) -> None:
@@ -95,6 +97,7 @@ def test_a_server_that_refuses_a_few_of_a_hundred_is_not_slowed_down(noise: floa
     assert server.mean_capacity(0) >= 30
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_tried_again_after_a_minute_and_later_each_time_it_proves_true() -> None:
     server = Simulation(10, workers=12)
     server.run(600)
@@ -104,6 +107,7 @@ def test_the_ceiling_is_tried_again_after_a_minute_and_later_each_time_it_proves
     assert len(tries) <= 4 * len(begun)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_a_server_that_gets_more_room_is_used_after_a_few_minutes() -> None:
     server = Simulation(3, workers=32, grows_at_s=30)

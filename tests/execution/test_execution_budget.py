@@ -143,6 +143,7 @@ def test_nothing_is_begun_that_may_not_fit() -> None:
     assert made == 1 + (budget.tokens - 300) / 40
 
 
+@pytest.mark.slow
 def test_until_an_answer_says_how_much_it_took_there_is_one_call_at_a_time() -> None:
     budget = Budget(max_tokens=10**6)
     assert asked(budget, *[RuntimeError()] * 10)[1] == 1
@@ -150,6 +151,7 @@ def test_until_an_answer_says_how_much_it_took_there_is_one_call_at_a_time() -> 
     assert asked(budget, *[Spent(1)] * 10)[1] == 4
 
 
+@pytest.mark.slow
 def test_answers_from_a_cache_say_nothing_of_what_a_call_takes() -> None:
     budget = Budget(max_tokens=1_000)
     assert asked(budget, *[Spent(0, 0)] * 20) == (20, 1)

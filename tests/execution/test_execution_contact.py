@@ -257,6 +257,7 @@ def test_what_is_judged_is_not_quoted_where_it_may_not_be_kept() -> None:
     assert "WrongKeyError" in str(result.ended)
 
 
+@pytest.mark.slow
 def test_one_judge_that_is_down_does_not_stop_another() -> None:
     async def both() -> tuple[list[HarnessResult], list[HarnessResult]]:
         async def measure(judge: Watched) -> list[HarnessResult]:

@@ -103,6 +103,7 @@ def test_one_model_is_limited_across_event_loops_in_threads() -> None:
     assert (gauge.most, gauge.calls) == (3, 72)
 
 
+@pytest.mark.slow
 def test_many_single_evaluations_at_once_keep_to_the_limit() -> None:
     gauge = Gauge()
     one = harness(5)
@@ -238,6 +239,7 @@ def test_whoever_waited_in_a_closed_event_loop_is_passed_over() -> None:
 
 
 # what is collected after its loop was closed cannot end in it, and Python says so of each coroutine
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_worker_destroyed_with_its_loop_gives_its_slot_back() -> None:
     limiter = limiter_for("abandoned-model")

@@ -181,11 +181,13 @@ print("rich" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_progress_bar() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)  # noqa: S603
     assert (ran.stdout.split(), ran.stderr) == (["6", "PASS", "False"], "")
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_one_for_runs_of_many_cases() -> None:
     reader, writer = pty.openpty()
     try:

@@ -151,6 +151,31 @@ def test_identical_repeats_count_as_one_sample() -> None:
     assert result.only.independence.evidence == ("identical probabilities",)
 
 
+@pytest.mark.parametrize(
+    ("said", "verdict", "shares"),
+    [
+        ({"probabilities": {"PASS": 0.8, "FAIL": 0.2}}, "PASS", {"PASS": 0.8, "FAIL": 0.2}),
+        ({"verdict": "PASS", "probabilities": {"PASS": 0.4, "FAIL": 0.6}}, "PASS", {"PASS": 0.4, "FAIL": 0.6}),
+        ({"probabilities": {"1": 0.5, "4": 0.5}, "reasoning": "so"}, 2.5, {"1": 0.5, "4": 0.5}),
+        ({"probabilities": {"PASS": 0.8}}, None, None),
+        ({"verdict": None, "probabilities": None}, None, None),
+    ],
+)
+def test_a_plain_function_answers_with_probabilities(said: Any, verdict: Any, shares: Any) -> None:
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority | median")
+    (row,) = harness.evaluate(lambda _: said, {"case_id": "c"}).rows
+    assert (row.verdict, row.probabilities) == (verdict, shares)
+    assert row.outcome == ("unparsed" if verdict is None else "ok")
+
+
+def test_probabilities_beside_other_fields_are_each_criterion_s_own() -> None:
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
+    said = {"tone": {"probabilities": {"PASS": 0.9, "FAIL": 0.1}}, "fact": "FAIL"}
+    rows = harness.evaluate(lambda _: said, {"case_id": "c"}).rows
+    found = {row.criterion: (row.verdict, row.probabilities) for row in rows}
+    assert found == {"tone": ("PASS", {"PASS": 0.9, "FAIL": 0.1}), "fact": ("FAIL", None)}
+
+
 @pytest.mark.parametrize("name", ["none", "retest"])
 def test_names_of_unchanged_cases_round_trip(name: str) -> None:
     harness = JudgeHarness(perturbations=[name, "position_swap"], repetitions=1, aggregation_rule="majority")

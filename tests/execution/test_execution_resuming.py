@@ -332,6 +332,7 @@ def test_cases_before_one_that_cannot_be_read_are_asked(log: SqlLog) -> None:
     assert len(list(log.rows(run="nightly"))) == 18
 
 
+@pytest.mark.slow
 def test_a_log_nobody_holds_is_let_go(tmp_path: Path) -> None:
     log = SqlLog(tmp_path / "gone.sqlite")
     judged(harness(log), Counting(), pairs(1))
@@ -342,6 +343,7 @@ def test_a_log_nobody_holds_is_let_go(tmp_path: Path) -> None:
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_the_last_look_up_leaves_no_worker_behind(log: SqlLog) -> None:
     peaks: dict[str, int] = {}
     active = 0

@@ -281,6 +281,7 @@ def test_a_timed_out_judge_is_asked_again() -> None:
     assert (result.verdict, result.usage.attempts) == ("PASS", 2)
 
 
+@pytest.mark.slow
 def test_tenacity_is_imported_by_the_first_failure_only() -> None:
     program = """
 import sys

@@ -63,6 +63,7 @@ def test_a_case_is_not_measured_twice_at_once_in_one_run(log: SqlLog, kind: str)
     assert not sharing._shared
 
 
+@pytest.mark.slow
 def test_a_measurement_sees_what_others_of_its_run_have_written_meanwhile(log: SqlLog) -> None:
     asked: list[str] = []
 
@@ -84,6 +85,7 @@ def test_a_measurement_sees_what_others_of_its_run_have_written_meanwhile(log: S
     assert len(list(log.rows(run="r"))) == 60
 
 
+@pytest.mark.slow
 def test_many_measurements_share_one_claim(log: SqlLog) -> None:
     one = harness(log)
 
@@ -247,6 +249,7 @@ def test_the_first_question_waits_for_few_cases(log: SqlLog) -> None:
     assert max(after - before for before, after in pairwise(at_first)) <= 64
 
 
+@pytest.mark.slow
 def test_a_refused_case_leaves_nothing_behind(log: SqlLog) -> None:
     one = harness(log)
     one.evaluate(slow, case("k"))

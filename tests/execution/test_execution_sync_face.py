@@ -123,6 +123,7 @@ def test_context_variables_reach_the_judge_through_both_faces() -> None:
     assert seen == ["mine"] * 16
 
 
+@pytest.mark.slow
 def test_a_forked_child_can_evaluate() -> None:
     assert harness().evaluate(lambda _: "PASS", "case").verdict == "PASS"  # the parent has its loop, threads, limiters
     child = os.fork()
@@ -287,6 +288,7 @@ def test_the_process_ends(program: str) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_nothing_can_be_asked_once_the_loop_was_stopped() -> None:
     program = """
 from judgeharness_integrations.judging.execution import loop

@@ -57,6 +57,7 @@ def test_every_fault_is_met_as_real_clients_meet_it(kind: str) -> None:
     assert isinstance(met, ServerError) == kind[:3].isdigit()
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_holds_to_its_room_and_rate() -> None:
     with FaultServerProcess(room=2, per_window=12, latency_s=0.02) as server:
         judge = FaultJudge(server.url, model="two-at-a-time")

@@ -79,6 +79,7 @@ def check(name: str, payloads: Callable[[Reader], Iterator[Payload]]) -> None:
         assert reader.verdict in found or (found == [] and name in ADK_ANYWHERE), (name, text, found)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", READERS)
 def test_a_forged_verdict_in_a_reply_is_none(name: str) -> None:
     check(name, likely)

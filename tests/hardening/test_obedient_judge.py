@@ -241,6 +241,7 @@ def payloads_for(kind: Kind, *, every: bool) -> list[Payload]:
     return fitting if every else [*kept.values(), *forged]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "obeys"), list(zip(KINDS, OBEYS * len(KINDS), strict=False)))
 def test_our_instruction_is_the_one_obeyed(openai_server: Serve, name: str, obeys: Obeys) -> None:
     kind = KINDS[name]

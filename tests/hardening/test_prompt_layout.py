@@ -66,6 +66,7 @@ def asked(serve: Serve, name: str, output: Any) -> list[Request]:
     return list(server.requests)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("output", ["text", "structured"])
 @pytest.mark.parametrize("name", OURS)
 def test_what_is_fixed_is_the_same_for_every_case(openai_server: Serve, name: str, output: str) -> None:
@@ -78,6 +79,7 @@ def test_what_is_fixed_is_the_same_for_every_case(openai_server: Serve, name: st
     assert (CALLED in first.system) == (output == "structured")
 
 
+@pytest.mark.slow
 def test_the_prompt_over_openevals_begins_with_what_is_fixed(openai_server: Serve) -> None:
     first, second = asked(openai_server, "openevals", "structured")
     fixed, announced, _ = first.user.partition("\n\nThe code of this case is ")
@@ -87,6 +89,7 @@ def test_the_prompt_over_openevals_begins_with_what_is_fixed(openai_server: Serv
     assert STRUCTURED in fixed
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", OURS)
 def test_no_line_of_a_prompt_is_a_verdict(openai_server: Serve, name: str) -> None:
     make, options = OURS[name]
@@ -121,6 +124,7 @@ def test_the_line_of_a_verdict(line: str, said: str | None) -> None:
     assert said_after(line.format(CODE.upper()), CODE) == said
 
 
+@pytest.mark.slow
 def test_a_call_of_a_tool_is_no_quotation_and_needs_no_code(openai_server: Serve) -> None:
     values = {"reasoning": "r", "verdict": "Assistant A"}
     called = PairwiseJudge(chat_model(openai_server([Reply.json(values)])), output="structured")
@@ -132,6 +136,7 @@ def test_a_call_of_a_tool_is_no_quotation_and_needs_no_code(openai_server: Serve
         assert judged(judge, CASE)[0].verdict == verdict
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("template", "code"),
     [

@@ -41,6 +41,7 @@ def asked(reply: Reply, serve: Serve, *, repetitions: int) -> Any:
     return harness_judge(judge, harness=JudgeHarness(**design))(inputs="q", outputs="44")
 
 
+@pytest.mark.slow
 def test_an_object_in_the_midst_of_a_text_is_no_score_of_openevals(openai_server: Serve) -> None:
     answer = asked(Reply.text(QUOTING), openai_server, repetitions=2)
     assert answer["score"] is None

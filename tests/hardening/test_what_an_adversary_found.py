@@ -82,6 +82,7 @@ def test_a_grade_is_the_last_one_of_the_judges_own(openai_server: Serve, said: s
     assert harness().evaluate(judge, case).rows[0].verdict == verdict
 
 
+@pytest.mark.slow
 def test_the_code_of_a_case_is_not_in_the_rubric_either(openai_server: Serve) -> None:
     server = openai_server([Reply.text("{code}: PASS")])
     case = AnswerCase(case_id="c", input="q", output="an answer")
@@ -100,6 +101,7 @@ def test_a_tool_that_was_never_offered_gives_no_verdict(openai_server: Serve) ->
     assert harness().evaluate(judge, CASE).rows[0].outcome == "unparsed"
 
 
+@pytest.mark.slow
 def test_two_calls_that_differ_give_openevals_no_score(openai_server: Serve) -> None:
     calls = [{"name": "score", "args": {"reasoning": "r", "score": score}, "id": str(score)} for score in (True, False)]
     both = message_answer(AIMessage("", tool_calls=calls))
@@ -117,6 +119,7 @@ def test_a_single_sample_that_was_cut_off_is_no_verdict_of_langchain_either(open
     assert (found["value"], found["score"], found["harness"]["status"]) == (None, None, "not_graded")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_the_mode_in_which_it_began(openai_server: Serve, tmp_path: Any) -> None:
     began = openai_server([Reply.text("{code}: A")])  # it calls no tool
     goes_on = openai_server(lambda request: Reply.json(CALLED) if request.forced_tool else Reply.text("{code}: A"))
@@ -148,6 +151,7 @@ def judge_of_one_identity(judge: PairwiseJudge) -> None:
     judge.__class__ = Known
 
 
+@pytest.mark.slow
 def test_a_calibration_set_is_asked_once_though_the_judge_learns_meanwhile(openai_server: Serve) -> None:
     filtered = Reply.of(Answer(text="no", ended="blocked"))
     server = openai_server(lambda request: filtered if request.number < 2 else Reply.json(CALLED))
@@ -162,6 +166,7 @@ def test_a_calibration_set_is_asked_once_though_the_judge_learns_meanwhile(opena
     assert server.calls == 3 * 2 + 2 * 2
 
 
+@pytest.mark.slow
 def test_waiting_for_the_first_answer_is_no_time_out(openai_server: Serve) -> None:
     server = openai_server([Reply.of(Answer(text='{"reasoning": "ha', ended="cut_off"), delay=0.4)])
     result = harness(12, timeout_s=1.0).evaluate(PairwiseJudge(chat_model(server)), CASE)
@@ -169,6 +174,7 @@ def test_waiting_for_the_first_answer_is_no_time_out(openai_server: Serve) -> No
     assert server.calls == 12
 
 
+@pytest.mark.slow
 def test_a_judge_of_several_calls_keeps_its_deadline(openai_server: Serve) -> None:
     quick = PairwiseJudge(chat_model(openai_server([Reply.json(CALLED)])), output="structured")
     slow = PairwiseJudge(chat_model(openai_server([Reply.timeout(30)])), output="structured")

@@ -111,6 +111,7 @@ def test_another_fingerprint_is_calibrated_anew() -> None:
     assert asked.labelled == 18
 
 
+@pytest.mark.slow
 def test_one_callers_cancellation_does_not_take_the_calibration_from_the_others() -> None:
     judge, one = Counting(), harness(calibration_set=LABELS, max_concurrency=1)
 
@@ -154,6 +155,7 @@ def test_rows_of_labelled_cases_are_not_in_the_runs_log() -> None:
     assert len(log) == 2
 
 
+@pytest.mark.slow
 def test_a_calibration_the_budget_cut_short_is_none() -> None:
     judge = Counting()
     budget = Budget(max_calls=6)

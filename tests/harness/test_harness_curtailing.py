@@ -63,6 +63,7 @@ def harness(design: str, **options: Any) -> JudgeHarness:
     return JudgeHarness(**(given | options))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.untraced
 @pytest.mark.parametrize("design", sorted(DESIGNS))
 @pytest.mark.parametrize("concurrency", [1, 16])
@@ -87,6 +88,7 @@ def test_a_report_of_a_stopped_case_says_so() -> None:
     assert "stopped early: 4 of 7 planned samples" in result.report()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_stops_where_it_would_have(tmp_path: Path) -> None:
     whole = Noisy()
     expected = {r.case_id: r for r in harness("majority", curtail=True).evaluate_many(whole, cases("majority"))}
@@ -108,6 +110,7 @@ def test_a_run_that_was_cut_off_stops_where_it_would_have(tmp_path: Path) -> Non
     assert states["budget_exhausted"] > 0
 
 
+@pytest.mark.slow
 def test_a_case_goes_on_until_every_criterion_is_settled() -> None:
     criteria = (Criterion(name="clear"), Criterion(name="true"))
     options: dict[str, Any] = {"criteria": criteria, "answers": ("clear", "true")}

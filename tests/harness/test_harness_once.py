@@ -19,6 +19,7 @@ from judgeharness_integrations.testing import ScriptedJudge
 _CASES = 20
 
 
+@pytest.mark.slow
 def test_an_evaluation_leaves_nothing_to_the_garbage_collector() -> None:
     harness = JudgeHarness(perturbations=["none"], repetitions=6, aggregation_rule="majority", observers=())
     judge = ScriptedJudge(["PASS"] * 6 * (_CASES + 1))

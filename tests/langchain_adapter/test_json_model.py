@@ -72,6 +72,7 @@ def test_the_arguments_of_a_tool_are_the_answer(openai_server: Serve) -> None:
     assert server.requests[0].forced_tool == "plan"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "form"), [("text", None), ("json_mode", {"type": "json_object"})])
 def test_the_schema_is_shown_where_it_is_not_sent(openai_server: Serve, output: str, form: Any) -> None:
     server = openai_server([Reply.json(PLAN)])
@@ -81,6 +82,7 @@ def test_the_schema_is_shown_where_it_is_not_sent(openai_server: Serve, output: 
     assert '"additionalProperties": false' in server.requests[0].system
 
 
+@pytest.mark.slow
 def test_a_model_that_turns_out_to_have_no_structured_output_is_asked_for_text_from_then_on(
     openai_server: Serve,
 ) -> None:

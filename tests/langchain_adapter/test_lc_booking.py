@@ -46,6 +46,7 @@ def harness(**options: Any) -> JudgeHarness:
     return JudgeHarness(**given, max_concurrency=1, **options)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", JUDGES)
 def test_a_reply_without_choices_is_asked_again_and_both_are_booked(openai_server: Serve, kind: str) -> None:
     empty = Reply.of(Answer(ended="empty", tokens=USED))
@@ -62,6 +63,7 @@ def test_a_reply_without_choices_is_asked_again_and_both_are_booked(openai_serve
     assert budget.cost == pytest.approx((bill.fresh * 2.5 + bill.cached * 0.25 + bill.written * 3.125) / 1e6 + 6e-4)
 
 
+@pytest.mark.slow
 def test_a_call_that_never_got_an_answer_is_billed_for_its_replies(openai_server: Serve, tmp_path: Any) -> None:
     server = openai_server([Reply.of(Answer(ended="empty", tokens=USED))])
     with SqlLog(tmp_path / "log.sqlite") as log:
@@ -83,6 +85,7 @@ def test_an_answer_that_was_cut_off_is_booked_and_not_asked_again(openai_server:
     assert "output tokens" in result.report()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", JUDGES)
 def test_a_long_answer_that_is_no_json_costs_linear_time_and_is_asked_once(openai_server: Serve, kind: str) -> None:
     def said(request: Any) -> Reply:

@@ -55,6 +55,7 @@ def their_client(server: OpenAIServer, **settings: Any) -> tuple[Any, httpx.Asyn
     return chat_model(server, http_async_client=theirs), theirs
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("provider", ["openai", "responses", "anthropic"])
 def test_a_key_that_is_rotated_holds_for_the_next_call(openai_server: Serve, provider: str) -> None:
     server = openai_server(answering)
@@ -103,6 +104,7 @@ def test_the_callers_http_client_may_be_changed(openai_server: Serve) -> None:
     assert len(pool(model).connections) == 0
 
 
+@pytest.mark.slow
 def test_a_transport_that_is_replaced_is_left_and_closed(openai_server: Serve) -> None:
     model, theirs = their_client(openai_server(answering))
     before = sdk(run_sync(asked(model)))._client
@@ -154,6 +156,7 @@ def test_a_model_the_caller_closed_is_not_asked(provider: str) -> None:
         run_sync(ended(own))
 
 
+@pytest.mark.slow
 def test_a_hook_that_knows_its_client_keeps_nothing_open(openai_server: Serve) -> None:
     class Meter:
         """Counts the requests of a client."""

@@ -72,6 +72,7 @@ def connections(model: Any) -> int:
     return len(http(model)._transport._pool.connections)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("provider", MODELS)
 def test_the_callers_next_run_works_after_a_sync_evaluation(provider: str) -> None:
     with OpenAIServer(answering) as server:
@@ -81,6 +82,7 @@ def test_the_callers_next_run_works_after_a_sync_evaluation(provider: str) -> No
             assert not fails(model)
 
 
+@pytest.mark.slow
 def test_runs_and_evaluations_in_turn_fail_as_often_as_runs_alone(openai_server: Serve) -> None:
     bare, harnessed, other = [], [], []
     for failed in (bare, harnessed, other):
@@ -95,6 +97,7 @@ def test_runs_and_evaluations_in_turn_fail_as_often_as_runs_alone(openai_server:
     assert other == bare  # another model of one address shares its client
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("provider", ["openai", "responses", "anthropic"])
 def test_an_evaluation_works_after_the_callers_runs(provider: str) -> None:
     with OpenAIServer(answering) as server:
@@ -119,6 +122,7 @@ JUDGES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, judge: str, provider: str) -> None:
@@ -129,6 +133,7 @@ def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, judg
     assert connections(model) == 0
 
 
+@pytest.mark.slow
 def test_the_async_face_asks_the_callers_own_client(openai_server: Serve) -> None:
     model = chat_model(openai_server(answering))
 
@@ -144,6 +149,7 @@ def test_the_async_face_asks_the_callers_own_client(openai_server: Serve) -> Non
     asyncio.run(app())
 
 
+@pytest.mark.slow
 def test_connections_are_reused_and_no_judge_is_another(openai_server: Serve) -> None:
     model = chat_model(openai_server(answering))
     own = run_sync(asked(model))
@@ -174,6 +180,7 @@ def test_what_the_caller_set_holds_and_what_the_caller_changes_later(openai_serv
     assert sum(tokens["total_tokens"] for tokens in usage.usage_metadata.values()) > 0
 
 
+@pytest.mark.slow
 def test_a_proxy_of_the_callers_is_asked(openai_server: Serve) -> None:
     server = openai_server(answering)
     options = {"base_url": "http://judge.test/v1", "openai_proxy": server.url}
@@ -202,6 +209,7 @@ class Watched(httpx.AsyncHTTPTransport):
     """A transport of the caller's making, which only the caller can copy."""
 
 
+@pytest.mark.slow
 def test_what_cannot_be_copied_is_asked_in_threads_or_shared(openai_server: Serve) -> None:
     server = openai_server(answering)
     both = {"http_client": httpx.Client(), "http_async_client": httpx.AsyncClient(transport=Watched())}
@@ -240,6 +248,7 @@ class House(ChatOpenAI):
         return result
 
 
+@pytest.mark.slow
 def test_a_class_of_the_callers_keeps_what_it_does(openai_server: Serve) -> None:
     server = openai_server(answering)
     model = House(base_url=f"{server.url}/v1", api_key="test", max_retries=0, house="yours", http_socket_options=())
@@ -276,6 +285,7 @@ def test_azure_is_asked_at_the_same_deployment_with_a_token_of_its_provider() ->
     assert not run_sync(same(model))
 
 
+@pytest.mark.slow
 def test_a_model_of_google_may_still_be_closed_by_the_caller(openai_server: Serve) -> None:
     model: Any = gemini_model(openai_server(answering))
     evaluated(model)
@@ -287,6 +297,7 @@ def test_a_model_of_google_may_still_be_closed_by_the_caller(openai_server: Serv
     asyncio.run(app())
 
 
+@pytest.mark.slow
 def test_connections_are_closed_with_the_client_they_stand_for(openai_server: Serve) -> None:
     async def later() -> None:
         while not closed.is_closed:

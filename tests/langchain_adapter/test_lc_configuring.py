@@ -52,6 +52,7 @@ def test_one_of_our_judges_by_its_name(openai_server: Serve) -> None:
     assert [criterion.name for criterion in scored.criteria] == ["depth"]
 
 
+@pytest.mark.slow
 def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
     server = openai_server([Reply.text(" reworded ")])
     assert ADAPTER.build_rewriter is not None

@@ -61,6 +61,7 @@ def verdict_of(ended: Ending, verdict: str) -> tuple[str, str | None]:
     return OUTCOMES[ended], verdict if OUTCOMES[ended] == "ok" else None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("provider", MODELS)
 def test_a_text_is_a_verdict_only_where_it_came_to_its_own_end(openai_server: Serve, provider: str) -> None:
     judge = by_chain(MODELS[provider](openai_server([reply(ended) for ended in OUTCOMES])))
@@ -73,6 +74,7 @@ def test_a_text_is_a_verdict_only_where_it_came_to_its_own_end(openai_server: Se
         assert row.outcome == "ok" or row.reasoning
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("provider", MODELS)
 def test_the_arguments_of_a_tool_are_a_verdict_only_where_they_came_to_their_own_end(
     openai_server: Serve, provider: str
@@ -87,6 +89,7 @@ def test_the_arguments_of_a_tool_are_a_verdict_only_where_they_came_to_their_own
     assert server.calls == len(OUTCOMES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])
 @pytest.mark.parametrize("provider", MODELS)
 def test_a_judge_of_openevals_has_no_score_of_half_an_answer(openai_server: Serve, provider: str, method: str) -> None:
@@ -134,6 +137,7 @@ def test_a_model_that_cannot_be_made_to_call_a_tool_is_asked_in_text_from_its_fi
     assert result.usage.input_tokens == server.bill().input == (60 if refuses else 70)
 
 
+@pytest.mark.slow
 def test_the_mode_is_settled_once_and_a_later_answer_without_a_call_is_unparsed(openai_server: Serve) -> None:
     replies = [Reply.of(Answer(arguments=ARGUMENTS)), Reply.text("No tool for me. [[Assistant A]]")]
     server = openai_server([*replies, *replies])
@@ -144,6 +148,7 @@ def test_the_mode_is_settled_once_and_a_later_answer_without_a_call_is_unparsed(
     assert judge.identity.learned == {"output": "structured"}
 
 
+@pytest.mark.slow
 def test_a_mode_says_something_else_than_another_in_a_fingerprint(openai_server: Serve) -> None:
     harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
     forced = openai_server([Reply.of(Answer(arguments=ARGUMENTS))])
@@ -152,6 +157,7 @@ def test_a_mode_says_something_else_than_another_in_a_fingerprint(openai_server:
     assert len(prints) == 2
 
 
+@pytest.mark.slow
 def test_a_model_of_several_choices_is_asked_for_one_and_the_result_says_so(openai_server: Serve) -> None:
     server = openai_server([reply("ok")])
     harness = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority")

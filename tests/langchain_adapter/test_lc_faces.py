@@ -69,6 +69,7 @@ def streamed(chain: Any, given: Any) -> Any:
     return next(iter(chain.stream(given)))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("face", [invoked, ainvoked, called, acalled, streamed])
 def test_a_call_returns_inputs_and_the_measurement_under_the_chains_key(
     openai_server: Serve, face: Callable[[Any, Any], Any]
@@ -83,6 +84,7 @@ def test_a_call_returns_inputs_and_the_measurement_under_the_chains_key(
     assert answer["results"]["harness"]["sample_distribution"] == [{"verdict": "B", "count": 6}]
 
 
+@pytest.mark.slow
 def test_an_abstention_reaches_every_face(openai_server: Serve) -> None:
     chain = pairwise(openai_server(always_first), harness=JudgeHarness.quick("pairwise"))
     answers = [chain.invoke(PAIR)["results"], chain.apply([PAIR])[0]["results"], chain.predict(**PAIR)]
@@ -107,6 +109,7 @@ def in_place(answers: Any) -> list[Any]:
     return [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_are_measured_case_by_case(openai_server: Serve, name: str) -> None:
     server, (face, keys) = openai_server(longer_wins), LISTS[name]
@@ -116,6 +119,7 @@ def test_lists_are_measured_case_by_case(openai_server: Serve, name: str) -> Non
     assert server.calls == 2 * 2
 
 
+@pytest.mark.slow
 def test_a_list_is_asked_as_a_whole_before_one_error_with_every_result(openai_server: Serve) -> None:
     server = openai_server(lambda request: Reply.status(401) if "tiny" in request.text else longer_wins(request))
     chain = pairwise(server, harness=JudgeHarness.quick("pairwise", max_attempts=1))
@@ -127,6 +131,7 @@ def test_a_list_is_asked_as_a_whole_before_one_error_with_every_result(openai_se
     assert second["results"]["value"] == "B"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chain_class", "key", "output"), [(QAEvalChain, "answer", "results"), (ContextQAEvalChain, "context", "text")]
 )
@@ -180,6 +185,7 @@ def test_a_single_sample_answers_with_the_chains_own_text(openai_server: Serve) 
     assert all(isinstance(answer["results"], MeasuredText) for answer in answers)
 
 
+@pytest.mark.slow
 def test_a_normalised_score_keeps_the_chains_scale_in_its_own_output(openai_server: Serve) -> None:
     server = openai_server([Reply.text("Rating: [[7]]")])
     bare = classic_load("score_string", llm=chat_model(server), normalize_by=10)
@@ -189,6 +195,7 @@ def test_a_normalised_score_keeps_the_chains_scale_in_its_own_output(openai_serv
     assert chain.evaluate_strings(**given)["score"] == 0.7
 
 
+@pytest.mark.slow
 def test_configuration_and_callbacks_reach_the_run_and_its_samples(openai_server: Serve) -> None:
     chain, runs, run_id = pairwise(openai_server(longer_wins), harness=JudgeHarness.quick("pairwise")), Runs(), uuid4()
     config = {

@@ -37,6 +37,7 @@ def asked(results: list[HarnessResult]) -> int:
     return sum(result.only.taken for result in results)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("status", "remedy"),
     [
@@ -77,6 +78,7 @@ def test_no_such_host(openai_server: Serve) -> None:
     assert str(results[0].ended).endswith("there is no such host: check its base URL and the network")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_refused_connection_counts_when_it_is_met_repeatedly(host: str) -> None:
     with socket.socket() as closed:
@@ -93,6 +95,7 @@ def test_a_refused_connection_counts_when_it_is_met_repeatedly(host: str) -> Non
     assert str(results[0].ended).endswith("nothing listens there: check that its server runs, and its base URL")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "reply", [Reply.status(429, retry_after=0.0), Reply.status(500), Reply.status(400)], ids=["429", "500", "400"]
 )
@@ -104,6 +107,7 @@ def test_every_other_failure_is_asked_to_the_end(openai_server: Serve, reply: Re
     assert {result.ended for result in results} == {None}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "first",
     [Reply.json({"reasoning": "so", "verdict": "A"}), Reply.text("I would rather not say."), Reply.refusal()],
@@ -124,6 +128,7 @@ def test_failures_that_heal_between_do_not_hide_a_wrong_key(openai_server: Serve
     assert "401" in str(results[-1].ended)
 
 
+@pytest.mark.slow
 def test_a_wrong_key_mended_in_time_ends_nothing(openai_server: Serve) -> None:
     server = openai_server(lambda request: Reply.status(401) if request.number < 2 else answered(request))
     results = measured(server)

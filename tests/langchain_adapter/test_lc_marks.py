@@ -126,6 +126,7 @@ def test_rewording_the_instructions_keeps_what_is_said_about_marks(openai_server
     assert MARKS in server.requests[0].system
 
 
+@pytest.mark.slow
 def test_a_prompt_of_ones_own_that_shows_sections_says_what_the_marks_are(openai_server: Serve) -> None:
     server = openai_server([Reply.text("{code}: 5")])
     case = AnswerCase(case_id="c", output="x")

@@ -50,6 +50,7 @@ def asked(face: str, evaluator: Any, **texts: str) -> dict[str, Any]:
     return dict(runnable.invoke(texts) if face == "runnable" else asyncio.run(runnable.ainvoke(texts)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("face", ["sync", "async", "runnable", "async runnable"])
 @pytest.mark.parametrize(("reply", "kind"), DOWN)
 def test_a_judge_that_is_down_raises_by_every_face(openai_server: Serve, face: str, reply: Reply, kind: str) -> None:
@@ -63,6 +64,7 @@ def test_a_judge_that_is_down_raises_by_every_face(openai_server: Serve, face: s
     assert result.reason.count("6 failed with") == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "shape"), [("score_string", "scores"), ("labeled_score_string", "scores"), ("labeled_criteria", "labels")]
 )
@@ -74,6 +76,7 @@ def test_scoring_and_criteria_raise_too(openai_server: Serve, name: str, shape: 
             asked(face, harnessed, **SINGLE, **reference)
 
 
+@pytest.mark.slow
 def test_a_judge_of_ours_and_our_loader_raise_too(openai_server: Serve) -> None:
     model = chat_model(openai_server([DEAD_KEY]))
     for harness in (quick(), JudgeHarness.single("pairwise", max_attempts=1)):
@@ -85,6 +88,7 @@ def test_a_judge_of_ours_and_our_loader_raise_too(openai_server: Serve) -> None:
     assert reporting.evaluate_string_pairs(**PAIR)["value"] is None
 
 
+@pytest.mark.slow
 def test_a_single_sample_raises_what_the_evaluator_raises_unless_it_is_to_be_reported(openai_server: Serve) -> None:
     single = JudgeHarness.single("pairwise", max_attempts=1)
     with pytest.raises(AuthenticationError):
@@ -93,6 +97,7 @@ def test_a_single_sample_raises_what_the_evaluator_raises_unless_it_is_to_be_rep
     assert reported.evaluate_string_pairs(**PAIR)["value"] is None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("face", ["sync", "async", "runnable", "async runnable"])
 def test_report_keeps_value_none(openai_server: Serve, face: str) -> None:
     answer = asked(face, pairwise(openai_server([DEAD_KEY]), on_not_graded="report"), **PAIR)
@@ -101,6 +106,7 @@ def test_report_keeps_value_none(openai_server: Serve, face: str) -> None:
     assert answer["harness"]["criteria"]["verdict"]["outcomes"]["error"] == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_an_abstention_and_answers_without_a_verdict_raise_nothing(openai_server: Serve, face: str) -> None:
     answer = asked(face, pairwise(openai_server(always_first)), **PAIR)
@@ -124,6 +130,7 @@ def partly_dead(request: Request) -> Reply:
     return DEAD_KEY if "brief" in request.user else longer_wins(request)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["batch", "abatch"])
 def test_a_batch_asks_everything_and_raises_with_every_result(openai_server: Serve, face: str) -> None:
     server = openai_server(partly_dead)
@@ -137,6 +144,7 @@ def test_a_batch_asks_everything_and_raises_with_every_result(openai_server: Ser
     assert server.calls == 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["batch", "abatch"])
 def test_a_batch_returns_what_it_is_told_to_return(openai_server: Serve, face: str) -> None:
     def answers(evaluator: Any, **options: Any) -> list[Any]:
@@ -153,6 +161,7 @@ def test_a_batch_returns_what_it_is_told_to_return(openai_server: Serve, face: s
     assert [answer["value"] for answer in answers(pairwise(openai_server(longer_wins)))] == ["B", "B"]
 
 
+@pytest.mark.slow
 def test_batches_as_completed_raise_last(openai_server: Serve) -> None:
     inputs = [OTHER, PAIR, PAIR]
     # the second loop may meet a connection of the first one, which another attempt mends
@@ -195,6 +204,7 @@ def test_a_wrong_choice_is_refused_before_anything_is_asked(openai_server: Serve
     assert server.calls == 0
 
 
+@pytest.mark.slow
 def test_a_bare_evaluator_raises_where_its_model_is_down(openai_server: Serve) -> None:
     """What the harnessed evaluator stands in for."""
     for reply, kind in ((DEAD_KEY, AuthenticationError), (Reply.reset(), APIConnectionError)):
@@ -224,6 +234,7 @@ def test_not_worse_as_it_was():
 """
 
 
+@pytest.mark.slow
 def test_a_suite_that_passed_under_a_dead_judge_does_not(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
     ran = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")

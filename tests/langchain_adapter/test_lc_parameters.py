@@ -137,6 +137,7 @@ def test_the_endpoint_of_the_environment_is_known(monkeypatch: pytest.MonkeyPatc
     assert model_parameters(FakeListChatModel(responses=["x"])) == {}
 
 
+@pytest.mark.slow
 def test_a_calibration_expires_when_the_endpoint_changes(openai_server: Serve) -> None:
     one, other = openai_server(longer_wins), openai_server(longer_wins)
     case = PairwiseCase(case_id="c", input="q", output="a", output_b="bb")

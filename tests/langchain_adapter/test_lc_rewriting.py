@@ -58,6 +58,7 @@ def test_a_rewriter_is_named_by_model_parameters_and_prompt(openai_server: Serve
     assert chat_rewriter(FakeListChatModel(responses=["x"])).__name__.startswith("chat_rewriter(FakeListChatModel, ")
 
 
+@pytest.mark.slow
 def test_another_rewriter_is_another_fingerprint(openai_server: Serve) -> None:
     rewriting, judging = openai_server([Reply.text("x")]), openai_server([Reply.json({"reasoning": "", "score": 5})])
 

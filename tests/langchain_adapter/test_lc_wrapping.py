@@ -34,6 +34,7 @@ def without_harness(answer: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key != "harness"}
 
 
+@pytest.mark.slow
 def test_a_pairwise_evaluator_keeps_its_interface_and_its_keys(openai_server: Serve) -> None:
     server = openai_server(longer_wins)
     evaluator = classic_load("pairwise_string", llm=chat_model(server))
@@ -65,6 +66,7 @@ def test_labelled_cases_do_not_answer_for_the_one_that_was_asked(openai_server: 
     assert answer["harness"]["calibrated_precision"]["value"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_judge_that_always_takes_the_first_abstains(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(always_first))))
     answer = harnessed.evaluate_string_pairs(**PAIR)
@@ -74,6 +76,7 @@ def test_a_judge_that_always_takes_the_first_abstains(openai_server: Serve) -> N
     assert answer["reasoning"].startswith("abstained: the orders disagree")
 
 
+@pytest.mark.slow
 def test_a_tie_is_no_abstention(openai_server: Serve) -> None:
     server = openai_server([Reply.text("Equal. [[C]]")])
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(server)))
@@ -92,6 +95,7 @@ def test_swapped_samples_are_shown_swapped_and_reported_in_the_original_frame(op
     assert shown == {("short", "a much longer answer"), ("a much longer answer", "short")}
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("name", "reply", "extra", "expected"),
     [
@@ -150,6 +154,7 @@ def test_one_unperturbed_sample_shows_its_run_when_asked(openai_server: Serve) -
     assert "__run" not in harnessed.evaluate_string_pairs(**PAIR)
 
 
+@pytest.mark.slow
 def test_one_unperturbed_sample_that_never_ends_is_not_graded(openai_server: Serve) -> None:
     evaluator = classic_load("pairwise_string", llm=chat_model(openai_server([Reply.timeout(30)])))
     design = JudgeHarness(**BARE, timeout_s=0.2, max_attempts=1)
@@ -179,6 +184,7 @@ def test_the_last_bracket_counts_and_differences_are_counted(openai_server: Serv
     assert answer["harness"]["criteria"]["verdict"]["parser_conflicts"] == 2
 
 
+@pytest.mark.slow
 def test_a_word_that_ends_in_n_is_no_verdict(openai_server: Serve) -> None:
     server = openai_server([Reply.text("The submission needs a decision")])
     evaluator = classic_load("criteria", llm=chat_model(server))
@@ -189,6 +195,7 @@ def test_a_word_that_ends_in_n_is_no_verdict(openai_server: Serve) -> None:
     assert (answer["value"], answer["score"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_quoted_answer_cannot_forge_a_verdict(openai_server: Serve) -> None:
     quoting = "Answer two says 'the verdict is [[B]]', which is an attempt to decide for me."
     server = openai_server([Reply.text(quoting)])
@@ -224,6 +231,7 @@ class Tagged(BaseCallbackHandler):
         self.seen.append((tuple(kwargs["tags"]), kwargs["metadata"]))
 
 
+@pytest.mark.slow
 def test_callbacks_tags_and_metadata_reach_every_sample(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins))))
     handler, metadata = Tagged(), {"suite": "nightly"}
@@ -241,6 +249,7 @@ def test_callbacks_tags_and_metadata_reach_every_sample(openai_server: Serve) ->
     assert answer["__run"].run_id
 
 
+@pytest.mark.slow
 def test_a_runnable_config_is_accepted_and_as_runnable_works(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins))))
     handler = Tagged()
@@ -274,6 +283,7 @@ def test_what_cannot_be_harnessed_is_refused_by_name(openai_server: Serve) -> No
         harness_evaluator(harnessed)
 
 
+@pytest.mark.slow
 def test_missing_and_unexpected_arguments_are_said_once(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins))))
     with pytest.raises(ValueError, match="requires an input string"):
@@ -320,6 +330,7 @@ def test_slot_names_reach_prompts_of_every_form(openai_server: Serve, prompt: An
     assert server.requests[0].text.endswith("Which one?: is X right (short) or Y (a much longer answer)?")
 
 
+@pytest.mark.slow
 def test_load_evaluator_changes_an_import(openai_server: Serve) -> None:
     server = openai_server(longer_wins)
     answer = load_evaluator("pairwise_string", llm=chat_model(server)).evaluate_string_pairs(**PAIR)
@@ -378,6 +389,7 @@ def test_labels_of_a_model_calibrate_nothing(openai_server: Serve, source: str, 
     assert [rate and rate["value"] for rate in rates] == ([1.0, 1.0] if word == "calibrated" else [None, None])
 
 
+@pytest.mark.slow
 def test_a_calibration_is_read_at_the_results_own_criterion(openai_server: Serve) -> None:
     evaluator = classic_load("criteria", llm=chat_model(openai_server([Reply.text("Good.\nY")])))
     harness = JudgeHarness.quick("labels")
@@ -393,6 +405,7 @@ def test_a_calibration_is_read_at_the_results_own_criterion(openai_server: Serve
     assert (entry["calibrated_precision"], entry["calibrated_recall"]) == (None, None)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place", ["input", "reference", "prediction", "prediction_b"])
 def test_a_verdict_quoted_from_any_text_is_no_verdict(openai_server: Serve, place: str) -> None:
     server = openai_server([Reply.text("The material says 'answer [[B]]', so I cannot tell.")])
@@ -404,6 +417,7 @@ def test_a_verdict_quoted_from_any_text_is_no_verdict(openai_server: Serve, plac
     assert answer["harness"]["criteria"]["verdict"]["outcomes"]["unparsed"] == 6
 
 
+@pytest.mark.slow
 def test_a_truncated_answer_is_unparsed_also_where_the_evaluator_reads_it_itself(openai_server: Serve) -> None:
     server = openai_server([Reply.truncated("At first sight [[A]] is better, but")])
     evaluator = classic_load("pairwise_string", llm=chat_model(server))
@@ -429,6 +443,7 @@ def test_no_answer_is_not_judged_as_the_text_none(openai_server: Serve, missing:
     assert server.calls == 0
 
 
+@pytest.mark.slow
 def test_a_harness_is_a_judge_harness_and_holds_one_calibration(openai_server: Serve) -> None:
     server = openai_server(longer_wins)
     evaluator = classic_load("pairwise_string", llm=chat_model(server))
@@ -453,6 +468,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_every_fault_is_a_row(openai_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying, "_FIRST_WAIT_S", 0.001)
@@ -512,6 +528,7 @@ def test_one_client_survives_concurrent_and_repeated_use(openai_server: Serve) -
     assert {row.outcome for r in harness.evaluate_many(judge, cases) for row in r.rows} == {"ok"}
 
 
+@pytest.mark.slow
 def test_the_async_face_of_an_evaluator(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins))))
     score = harness_evaluator(classic_load("score_string", llm=chat_model(openai_server([Reply.text("[[4]]")]))))

@@ -73,6 +73,7 @@ def is_red_of_case(case: Any) -> bool:
     return is_red(case.outputs, dict(case.extra["attachments"]))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("judge", [is_red, is_red_later, is_red_of_run, is_red_of_case])
 def test_every_sample_of_a_function_reads_the_attachment_whole(
@@ -120,6 +121,7 @@ def test_nothing_attached_is_written_down(langsmith_server: Serve) -> None:
             assert secret not in text
 
 
+@pytest.mark.slow
 def test_attachments_are_fetched_only_for_a_judge_that_takes_them(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -237,6 +239,7 @@ def test_prepare_hands_attachments_over() -> None:
         HarnessRunEvaluator(is_red_of_case, prepare=as_pair).evaluate_run(a_run(), a_picture(RED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_openevals_prompts_show_attachments_to_the_model(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer], *, asynchronous: bool

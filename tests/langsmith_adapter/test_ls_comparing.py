@@ -46,6 +46,7 @@ def longer(case: PairwiseCase) -> str:
     return "A" if len(case.output) > len(case.output_b) else "B"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("through", ["evaluate", "evaluate_comparative"])
 def test_the_preferred_run_scores_one_however_the_runs_are_shuffled(
@@ -84,6 +85,7 @@ def test_the_preferred_run_scores_one_however_the_runs_are_shuffled(
         assert (name, len(samples)) == ("judge_harness", 6)
 
 
+@pytest.mark.slow
 def test_ties_are_halves_and_abstentions_are_no_scores(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -131,6 +133,7 @@ def test_a_comparison_needs_a_pair_from_prepare(langsmith_server: Serve) -> None
         evaluate_comparative(pair, evaluators=[harness_comparative(longer, prepare=single)], client=client)
 
 
+@pytest.mark.slow
 def test_private_comparisons_leave_scores_only(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -157,6 +160,7 @@ def test_the_key_is_the_criterion_s_or_the_judge_s_name(langsmith_unset: None) -
     assert one.harness.design.repetitions == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_ends_no_comparison(langsmith_server: Serve, tmp_path: Path) -> None:
     server = langsmith_server()
     client = server.client()
@@ -189,6 +193,7 @@ def test_an_answer_that_is_no_preference_is_refused(langsmith_server: Serve) -> 
     assert {len(one.result.criteria) for one in comparative.comparisons if one.result} == {2}  # nothing paid is lost
 
 
+@pytest.mark.slow
 def test_answer_a_is_of_one_experiment_whatever_was_compared_before(langsmith_server: Serve) -> None:
     client = langsmith_server().client()
     first, second = experiments(client)

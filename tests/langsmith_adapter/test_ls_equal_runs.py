@@ -79,6 +79,7 @@ def test_equal_runs_of_several_threads_are_asked_once(log: SqlLog) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_named_run_goes_on_with_new_runs_that_answered_alike(log: SqlLog) -> None:
     judge = Counting()
     first = harnessed(judge, log).evaluate_run(a_run())
@@ -106,6 +107,7 @@ def test_without_a_name_every_run_is_asked(log: SqlLog) -> None:
     assert judge.calls == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_every_repetition_of_an_experiment_gets_feedback(
     langsmith_server: Serve, log: SqlLog, *, asynchronous: bool
@@ -216,6 +218,7 @@ def test_who_calls_evaluators_by_hand_keeps_the_feedback_apart() -> None:
     assert scores([graded().evaluate_run(run) for _ in range(2)]) == [True, True]
 
 
+@pytest.mark.slow
 def test_runs_and_evaluators_that_are_gone_are_forgotten() -> None:
     writers, run = Writers(), a_run()
     writers.enter(graded(), run, ["starred"])  # who is gone at once

@@ -138,6 +138,7 @@ def test_a_run_that_cannot_be_judged_is_noted_under_every_key(langsmith_server: 
     assert evaluator.results == {}
 
 
+@pytest.mark.slow
 def test_what_is_prepared_may_be_a_case_or_what_prepare_data_returned(langsmith_server: Serve) -> None:
     client = langsmith_server().client()
     seen: list[AnswerCase] = []
@@ -248,6 +249,7 @@ def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith
         HarnessRunEvaluator(knows_paris, "standard")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_private_uploads_scores_and_none_of_the_judge_s_words(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
@@ -277,6 +279,7 @@ def test_private_uploads_scores_and_none_of_the_judge_s_words(
     assert {run["name"] for run in server.runs.values()} == {"Target"}
 
 
+@pytest.mark.slow
 def test_langchain_runs_stand_below_their_sample(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
 ) -> None:
@@ -296,6 +299,7 @@ def test_langchain_runs_stand_below_their_sample(
     assert comment.endswith("\nIt is short.")
 
 
+@pytest.mark.slow
 def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -308,6 +312,7 @@ def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> Non
     assert {one.output for one in evaluator.cases} == {"It is *Paris*.", "It is *Lima*."}
 
 
+@pytest.mark.slow
 def test_a_judge_traced_by_itself_nests_below_its_sample(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -335,6 +340,7 @@ def test_disabled_evaluator_tracing_leaves_no_link(langsmith_server: Serve) -> N
     assert not any("__run" in (row["feedback_source"].get("metadata") or {}) for row in server.feedback)
 
 
+@pytest.mark.slow
 def test_rows_share_the_limits_of_the_judge_s_model(langsmith_server: Serve) -> None:
     asked: list[float] = []
 
@@ -349,6 +355,7 @@ def test_rows_share_the_limits_of_the_judge_s_model(langsmith_server: Serve) -> 
     assert max(asked) - min(asked) > 0.9  # two at once, then one in 61/119 s
 
 
+@pytest.mark.slow
 def test_limits_are_the_lower_ones_and_have_one_place(langsmith_unset: None) -> None:
     def executor_of(**options: Any) -> Any:
         return HarnessRunEvaluator(
@@ -379,6 +386,7 @@ def test_a_result_can_be_rebuilt_from_what_the_evaluator_keeps(langsmith_unset: 
     assert HarnessResult.from_dict(json.loads(json.dumps(result.to_dict(rows=True)))) == result
 
 
+@pytest.mark.slow
 def test_private_uploads_no_error_text(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()
@@ -399,6 +407,7 @@ def test_private_uploads_no_error_text(langsmith_server: Serve) -> None:
     assert "SECRET" in json.dumps(feedback_of(server, "kFalse"))
 
 
+@pytest.mark.slow
 def test_labelled_cases_are_traces_of_their_own_without_the_run_s_marks(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client = server.client()

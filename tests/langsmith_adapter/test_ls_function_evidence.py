@@ -105,6 +105,7 @@ def test_a_refused_half_answer_is_a_refusal(openai_server: Serve) -> None:
     assert {row.outcome for row in measured(of_runs(chat_model(server), parsed)).rows} == {"refused"}
 
 
+@pytest.mark.slow
 def test_errors_of_the_function_itself_stay_errors(openai_server: Serve) -> None:
     server = openai_server([Reply.text("I think so.")])
     result = measured(of_runs(chat_model(server), lambda text: {}[text]))

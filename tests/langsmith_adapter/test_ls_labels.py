@@ -265,6 +265,7 @@ def test_prepare_may_not_call_different_outputs_the_same(server: LangSmithServer
         read(client, prepare=lambda run, example: {"case_id": "mine", "output": run.outputs["answer"]})
 
 
+@pytest.mark.slow
 def test_the_label_log_joins_the_verdicts_of_the_evaluator(server: LangSmithServer, client: Client) -> None:
     dataset = client.create_dataset("q")
     client.create_example({"question": "Oslo"}, dataset_id=dataset.id)
@@ -333,6 +334,7 @@ def test_the_example_is_read_as_it_was_in_the_experiment(server: LangSmithServer
     assert version == [experiment.metadata["dataset_version"]]
 
 
+@pytest.mark.slow
 def test_few_shot_examples_are_left_out(server: LangSmithServer, client: Client) -> None:
     [runs] = experiments(client, "Fine.")
     example = next(e for e in client.list_examples(dataset_name="questions") if e.inputs == {"question": "Rome"})

@@ -49,6 +49,7 @@ def traced(server: LangSmithServer) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_the_one_line_wrap_of_langchain_is_one_tree(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -62,6 +63,7 @@ def test_the_one_line_wrap_of_langchain_is_one_tree(
     assert server.unknown == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", ["LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"])
 def test_the_environment_alone_is_enough(
     langsmith_server: LangSmithServerFactory,
@@ -77,6 +79,7 @@ def test_the_environment_alone_is_enough(
     assert server.trees("mine") == [tree(CHAIN)]
 
 
+@pytest.mark.slow
 def test_inside_evaluate_it_is_below_the_evaluator(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -92,6 +95,7 @@ def test_inside_evaluate_it_is_below_the_evaluator(
     assert server.trees("evaluators") == [("better", "chain", [tree(CHAIN)])]
 
 
+@pytest.mark.slow
 def test_the_one_line_wrap_of_openevals_is_one_tree_with_the_measurement_at_its_root(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -122,6 +126,7 @@ class Watcher:
         pass
 
 
+@pytest.mark.slow
 def test_one_beside_observers_of_other_kinds_and_none_beside_ones_own(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -150,6 +155,7 @@ def test_where_nobody_watches_nobody_is_offered(langsmith_server: LangSmithServe
     assert server.runs == {}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_without_upload_one_line_wraps_are_silent(
     langsmith_server: LangSmithServerFactory, openai_server: Serve, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +180,7 @@ def test_without_upload_one_line_wraps_are_silent(
     assert server.runs == {}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 @pytest.mark.parametrize(
     "wrap", [lambda judge: harness_judge(judge, once("none")), HarnessRunEvaluator], ids=["judge", "runs"]

@@ -29,6 +29,7 @@ FACES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("enabled", "observers"), [(True, [LangSmithTracing(private=True)]), ("local", None), ("local", [])]
 )
@@ -49,6 +50,7 @@ def test_no_face_uploads_what_is_judged(
     assert "KEPT" not in server.text
 
 
+@pytest.mark.slow
 def test_a_chain_around_a_private_one_posts_its_own_run_alone(
     langsmith_server: LangSmithServerFactory, openai_server: Callable[..., OpenAIServer]
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_queue_that_is_missing_may_not_be_wanted(server: LangSmithServer, clie
     assert server.store.queues == {}
 
 
+@pytest.mark.slow
 def test_newer_servers_need_the_project(server: LangSmithServer) -> None:
     ask_within_projects(server)
     client = server.client()

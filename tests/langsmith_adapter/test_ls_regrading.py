@@ -30,6 +30,7 @@ def experiment(client: Client, evaluator: HarnessRunEvaluator, asked: list[str])
     return name
 
 
+@pytest.mark.slow
 def test_only_rows_without_a_verdict_are_asked_again(langsmith_server: Serve) -> None:
     server = langsmith_server()
     client, asked, judged, down = server.client(), list[str](), list[str](), [True]
@@ -148,6 +149,7 @@ def family(server: LangSmithServer) -> list[tuple[str, str]]:
     return sorted((str(row["run_id"]), row["key"]) for row in server.feedback)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_a_limit_of_langsmith_that_passes_is_waited_for(
     lost: Any, monkeypatch: pytest.MonkeyPatch, method: str

@@ -255,6 +255,7 @@ def test_what_is_not_graded_stands_under_the_key_of_what_is() -> None:
     assert (failed[0].value, graded[0].score) == ("NOT GRADED", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stand_in", [SimpleNamespace, MagicMock])
 def test_what_stands_in_for_a_run_in_a_test_is_read_and_left_alone(stand_in: Callable[..., Any]) -> None:
     def changing(run: Any, example: Any) -> bool:

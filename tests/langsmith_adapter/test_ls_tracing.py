@@ -88,6 +88,7 @@ def uploads(server: LangSmithServer) -> list[str]:
 # the tree
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("multipart", [True, False])
 @pytest.mark.parametrize("judge", [looking, looking_later])
 def test_a_measurement_is_a_tree(langsmith_server: LangSmithServerFactory, multipart: bool, judge: Any) -> None:  # noqa: FBT001
@@ -178,6 +179,7 @@ def test_a_caller_that_awaits(langsmith_server: LangSmithServerFactory) -> None:
     assert server.tree() == ("suite", "chain", [TREE, TREE, TREE, LOOK])
 
 
+@pytest.mark.slow
 def test_cases_side_by_side_keep_their_samples(langsmith_server: LangSmithServerFactory) -> None:
     server = langsmith_server()
     cases = [PairwiseCase(case_id=str(number), output=str(number), output_b="b") for number in range(20)]
@@ -195,6 +197,7 @@ def test_cases_side_by_side_keep_their_samples(langsmith_server: LangSmithServer
         assert {looked[each["id"]] for each in samples} == {run["inputs"]["output"], "b"}
 
 
+@pytest.mark.slow
 def test_callers_in_threads_share_an_observer(langsmith_server: LangSmithServerFactory) -> None:
     server = langsmith_server()
     one = harness("none", "position_swap")
@@ -431,6 +434,7 @@ def compare(judge: Any, one: JudgeHarness) -> Any:
     return harness_evaluator(judge, one).evaluate_string_pairs(input="Which?", prediction="SECRET", prediction_b="b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multipart", [True, False])
 def test_langchain_runs_land_below_their_samples(
     langsmith_server: LangSmithServerFactory,
@@ -460,6 +464,7 @@ def test_langchain_runs_land_below_their_samples(
     assert server.unknown == []
 
 
+@pytest.mark.slow
 def test_langchain_below_an_asynchronous_caller(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
     server, judging = langsmith_server(), openai_server(always_first)
     judge = harness_evaluator(langchain_judge(judging), harness())
@@ -492,6 +497,7 @@ def right(request: Request) -> Reply:
     return Reply.text('{"reasoning": "it is", "score": true}')
 
 
+@pytest.mark.slow
 def test_openevals_runs_land_below_their_samples(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -530,6 +536,7 @@ def either(request: Request) -> Reply:
     return always_first(request) if "Assistant A" in request.user else right(request)
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_while_tracing_is_off(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
     server = langsmith_server()
     secret(LangSmithTracing(client=server.client()), openai_server(either))
@@ -538,6 +545,7 @@ def test_nothing_is_sent_while_tracing_is_off(langsmith_server: LangSmithServerF
     assert uploads(server) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("private", "enabled"), [(True, True), (False, "local"), (True, "local")])
 def test_private_and_local_send_nothing(
     langsmith_server: LangSmithServerFactory,
@@ -551,6 +559,7 @@ def test_private_and_local_send_nothing(
     assert uploads(server) == []
 
 
+@pytest.mark.slow
 def test_what_is_around_a_private_measurement_is_traced(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:
@@ -581,6 +590,7 @@ def test_rewrites_and_calls_of_an_executor_of_ones_own_are_private_each(
     assert "SECRET" not in server.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("private", [True, False])
 def test_tracers_that_langchain_hands_down_are_private_too(
     langsmith_server: LangSmithServerFactory,
@@ -606,6 +616,7 @@ def test_tracers_that_langchain_hands_down_are_private_too(
     assert bool(server.named("ChatOpenAI")) is not private
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langsmith._internal._beta_decorator.LangSmithBetaWarning")
 def test_evaluate_without_upload_leaks_no_prompt(
     langsmith_server: LangSmithServerFactory, openai_server: Serve

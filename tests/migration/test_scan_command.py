@@ -43,6 +43,7 @@ def test_findings_are_lines_an_editor_can_open_and_the_exit_code_is_one(command:
     ]
 
 
+@pytest.mark.slow
 def test_the_next_step_is_one_that_helps(command: Callable[..., Ran]) -> None:
     asked = "text = OpenAI().responses.create(input='Judge the answer: ' + x).output_text"
     judge = f"from openai import OpenAI\ndef judge(x):\n    {asked}\n    return text == 'yes'\n"
@@ -67,6 +68,7 @@ def test_a_clean_file_exits_with_zero_and_proposes_nothing(command: Callable[...
     assert command("clean.py") == (0, "0 findings in 0 of 1 file; 0 judges found, 0 of them harnessed\n", "")
 
 
+@pytest.mark.slow
 def test_exit_zero_select_ignore_and_exclude(command: Callable[..., Ran]) -> None:
     assert command("--exit-zero")[0] == 0
     assert command("--select", "JH003,JH004")[0] == 0

@@ -76,6 +76,7 @@ def test_the_search_in_the_text_hides_no_judge_of_the_tree(path: Path) -> None:
         assert [*made, *handwritten_sites(source.view, made)] == []
 
 
+@pytest.mark.slow
 def test_a_judge_is_found_in_the_same_place_with_windows_line_endings() -> None:
     for path in sorted(CORPUS.glob("openevals_*.py")):
         source = Source.read(path)

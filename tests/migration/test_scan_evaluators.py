@@ -154,6 +154,7 @@ def test_objects_lambdas_and_helpers_are_followed() -> None:
     assert [(site.line, site.kind) for site in sites_of(helper)] == [(4, "run_evaluator"), (12, "run_evaluator")]
 
 
+@pytest.mark.slow
 def test_evaluators_of_other_files_are_judged_where_they_are_defined(scanned: Callable[..., ScanReport]) -> None:
     report = scanned(
         llm=ASK,

@@ -37,6 +37,7 @@ def uses(report: ScanReport, root: Path) -> list[tuple[str, int, str, int]]:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("imports", "asks"),
     [

@@ -38,6 +38,7 @@ FOLDS = """def fold(x, rows):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "fold",
     [
@@ -137,6 +138,7 @@ def test_a_judge_asked_again_because_of_what_it_said(body: str, expected: list[i
     assert lines_of("JH005", body) == expected
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("read", "found"),
     [

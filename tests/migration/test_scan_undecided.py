@@ -475,6 +475,7 @@ def test_ratio():
 }
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", [*SILENT, *LOUD, *HELD_OUT])
 def test_a_snippet(name: str) -> None:
     text = HEAD.strip() + {**SILENT, **LOUD, **HELD_OUT}[name]
@@ -484,6 +485,7 @@ def test_a_snippet(name: str) -> None:
     assert name in HELD_OUT or (name in SILENT) == bool(expected)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("test", "passes"),
     [
@@ -529,6 +531,7 @@ def test_what_a_test_comes_to_without_a_verdict(test: str, passes: bool) -> None
     assert bool(found) is (passes or "sum(one" in test)  # such a sum ends with a TypeError, and is found as one
 
 
+@pytest.mark.slow
 def test_the_code_stands_in_every_format(tmp_path: Path) -> None:
     suite = tmp_path / "test_suite.py"
     suite.write_text(
@@ -549,6 +552,7 @@ def test_the_code_stands_in_every_format(tmp_path: Path) -> None:
     assert "None" in runner.invoke(app, ["scan", "--explain", "JH013"]).output
 
 
+@pytest.mark.slow
 def test_a_migration_notes_the_line_above_the_diff_and_leaves_the_test_alone(tmp_path: Path) -> None:
     suite = tmp_path / "test_suite.py"
     suite.write_text(

@@ -50,6 +50,7 @@ MADE: list[tuple[Callable[..., Any], str, dict[str, Any]]] = [
 FACTORIES = pytest.mark.parametrize(("factory", "key", "values"), MADE)
 
 
+@pytest.mark.sampled(6)
 @FACTORIES
 def test_it_answers_as_the_bare_one(openai_server: Serve, factory: Any, key: str, values: dict[str, Any]) -> None:
     server = openai_server([scored(score=True)])
@@ -72,6 +73,7 @@ def test_identity_and_model_are_known(openai_server: Serve, factory: Any, key: s
     assert judge.identity == harness_judge(factory(judge=model)).judge.identity != other.identity
 
 
+@pytest.mark.sampled(6)
 @FACTORIES
 def test_a_calibration_can_be_verified(openai_server: Serve, factory: Any, key: str, values: dict[str, Any]) -> None:
     judge = harness_judge(factory(judge=chat_model(openai_server([scored(score=True)]))))

@@ -40,6 +40,7 @@ def outcomes(judge: Any) -> dict[str, int]:
     return {name: count for name, count in answer["metadata"]["outcomes"].items() if count}
 
 
+@pytest.mark.sampled(10)
 @FACTORIES
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])
 @pytest.mark.parametrize(("reply", "outcome"), UNUSABLE)
@@ -52,6 +53,7 @@ def test_unusable_answers_of_a_chat_model(
     assert server.calls == 6  # an answer that was received is not asked for again
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("reply", "outcome"), UNUSABLE)
 def test_unusable_answers_of_an_openai_client(openai_server: Serve, reply: Reply, outcome: str) -> None:
     server = openai_server([reply])
@@ -71,6 +73,7 @@ def test_a_call_that_failed_is_tried_again(openai_server: Serve, factory: Any, f
     assert answer["metadata"]["harness"]["usage"]["attempts"] == server.calls == 4
 
 
+@pytest.mark.slow
 def test_failed_answers_count_in_the_shares(openai_server: Serve) -> None:
     server = openai_server([scored(score=True), Reply.text("no JSON"), Reply.refusal()])
     harness = JudgeHarness(perturbations=["none"], repetitions=6, aggregation_rule="supermajority(2/3)", min_valid=1)
@@ -80,6 +83,7 @@ def test_failed_answers_count_in_the_shares(openai_server: Serve) -> None:
     assert answer["metadata"]["status"] == "abstained"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("options", "score", "ok"),
     [
@@ -144,6 +148,7 @@ def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
     assert unread_by_judge(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
 
 
+@pytest.mark.slow
 def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Serve) -> None:
     model = chat_model(openai_server([Reply.text("fine")]))
 
@@ -177,6 +182,7 @@ def test_an_answer_that_was_cut_short_is_no_score_even_where_one_can_be_read(ope
     assert harness_judge(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test"))(**CASE)["score"] is None
 
 
+@pytest.mark.slow
 def test_what_was_said_instead_of_a_verdict_is_in_the_comment(openai_server: Serve) -> None:
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([Reply.text("I pass.")]))))
     comment = judge(**CASE)["comment"]

@@ -47,6 +47,7 @@ def test_every_sample_of_a_function_reads_the_whole_file() -> None:
     assert len(ids) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["See {attachments} and {outputs}.", "See and {outputs}."])
 def test_a_prompt_shows_the_model_what_langsmith_attached(openai_server: Serve, prompt: str) -> None:
     server = openai_server([scored(score=True)])
@@ -55,6 +56,7 @@ def test_a_prompt_shows_the_model_what_langsmith_attached(openai_server: Serve, 
     assert [images(request) for request in server.requests] == [[URI]] * 4
 
 
+@pytest.mark.slow
 def test_openevals_own_form_is_passed_on(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     judge = harness_judge(
@@ -65,6 +67,7 @@ def test_openevals_own_form_is_passed_on(openai_server: Serve) -> None:
     assert [images(request) for request in server.requests] == [[URI]] * 8
 
 
+@pytest.mark.slow
 def test_a_comparison_shows_the_model_what_langsmith_attached(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"reasoning": "because", "preference": "TIE"})])
     compare = create_harnessed_pairwise_judge(

@@ -29,6 +29,7 @@ def no_global_cache() -> Iterator[None]:
     set_llm_cache(None)
 
 
+@pytest.mark.sampled(4)
 @FACTORIES
 @pytest.mark.parametrize("globally", [True, False])
 def test_every_sample_has_entries_of_its_own(openai_server: Serve, factory: Any, *, globally: bool) -> None:
@@ -48,6 +49,7 @@ def test_every_sample_has_entries_of_its_own(openai_server: Serve, factory: Any,
     assert next(iter(again["harness"]["criteria"].values()))["effective_samples"] == 6
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_cached_is_left_alone(openai_server: Serve) -> None:
     set_llm_cache(InMemoryCache())
     server = openai_server([scored(score=True)])
@@ -84,6 +86,7 @@ def test_a_function_that_asks_no_model_of_langchain_has_no_such_warning(openai_s
     assert server.calls == 6
 
 
+@pytest.mark.slow
 def test_the_models_own_callbacks_see_which_sample_they_are_in(openai_server: Serve) -> None:
     seen: list[tuple[Any, Any, Any]] = []
 

@@ -39,6 +39,7 @@ def rates(answer: dict[str, Any]) -> list[Any]:
     return [answer["metadata"][name] for name in RATES]
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_holds_for_the_sync_and_the_async_judge(openai_server: Serve, tmp_path: Path) -> None:
     model = chat_model(openai_server(knows_france))
     bare = create_llm_as_judge(prompt=PROMPT, judge=model)
@@ -51,6 +52,7 @@ def test_a_saved_calibration_holds_for_the_sync_and_the_async_judge(openai_serve
         assert answer["metadata"]["harness"]["calibration"]["source"] == "people_v1"
 
 
+@pytest.mark.slow
 def test_another_prompt_expires_it_and_none_is_no_calibration(openai_server: Serve) -> None:
     model = chat_model(openai_server(knows_france))
     report = JudgeHarness.standard("labels").calibrate(
@@ -114,6 +116,7 @@ def test_what_a_comparison_is_set_by_may_be_unknown() -> None:
     assert (tool.identity, tool.unidentified) == (None, "it runs a tool, whose version and settings are not known")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_a_label_set_is_measured_once_for_all_calls(openai_server: Serve, *, known: bool) -> None:
     server = openai_server(knows_france)
@@ -129,6 +132,7 @@ def test_a_label_set_is_measured_once_for_all_calls(openai_server: Serve, *, kno
     assert first["comment"] == "because"
 
 
+@pytest.mark.slow
 def test_one_sample_beside_a_label_set_is_the_cases_own(openai_server: Serve) -> None:
     harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority", calibration_set=LABELS)
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server(knows_france))), harness)
@@ -136,6 +140,7 @@ def test_one_sample_beside_a_label_set_is_the_cases_own(openai_server: Serve) ->
     assert judge(inputs="Italy?", outputs="It is Paris.")["score"] is False
 
 
+@pytest.mark.slow
 def test_a_calibration_of_scores_has_no_precision(openai_server: Serve) -> None:
     server = openai_server([scored(0.5)])
     labels = CalibrationSet("scored", ((AnswerCase(case_id="a", input="q", output="an answer"), 0.5),))
@@ -145,6 +150,7 @@ def test_a_calibration_of_scores_has_no_precision(openai_server: Serve) -> None:
     assert rates(again(**CASE)) == [None, None, "valid", 1]
 
 
+@pytest.mark.slow
 def test_two_calibrations_are_one_too_many(openai_server: Serve) -> None:
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server(knows_france)))
     harness = JudgeHarness.standard("labels", calibration_set=LABELS)

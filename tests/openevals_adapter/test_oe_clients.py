@@ -31,6 +31,7 @@ def connections(client: Any) -> int:
     return len(http._transport._pool.connections)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [client_of, chat_model])
 def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, made: Callable[..., Any]) -> None:
     server = openai_server(lambda _: scored(score=True))
@@ -73,6 +74,7 @@ class Deaf(openai.AsyncOpenAI):
         super().__init__(api_key="test", base_url=url, max_retries=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [House, Deaf])
 def test_a_client_only_its_class_can_make_is_asked_as_it_is(openai_server: Serve, kind: Any) -> None:
     server = openai_server(lambda _: scored(score=True))

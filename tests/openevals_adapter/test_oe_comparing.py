@@ -135,6 +135,7 @@ def test_a_rubric_has_only_its_own_keys_perturbed(openai_server: Serve, factory:
     assert not any("warnings" in part["metadata"]["harness"] and "asks no" in str(part) for part in answer)
 
 
+@pytest.mark.sampled(8)
 @FACTORIES
 @pytest.mark.parametrize("reply", [Reply.text("no JSON"), Reply.status(401)], ids=["unread", "dead"])
 @pytest.mark.parametrize(

@@ -86,6 +86,7 @@ def test_what_cannot_be_made_is_refused_in_one_sentence(given: JudgeSpec, error:
     assert "sk-hidden" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_run_over_a_case_file(openai_server: Serve, tmp_path: Path) -> None:
     server = openai_server([scored(score=True)])
     (tmp_path / "cases.csv").write_text("case_id,input,output,context\na,Why?,Because it is.,c\nb,How?,Like this.,c\n")
@@ -109,6 +110,7 @@ def test_a_run_over_a_case_file(openai_server: Serve, tmp_path: Path) -> None:
     assert "right" in json.dumps(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_without_openevals_the_package_imports_and_says_what_to_install() -> None:
     program = """
     import sys

@@ -102,6 +102,7 @@ def test_a_bare_output_keeps_what_was_decided(openai_server: Serve) -> None:
     assert answer["comment"].startswith("good: not graded: ")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("score", "verdict"), [(1, "PASS"), (0, "FAIL"), (1.0, "PASS"), (0.5, None)])
 def test_a_judge_that_is_asked_for_a_truth_value_may_answer_a_bit(
     openai_server: Serve, score: float, verdict: str | None
@@ -111,6 +112,7 @@ def test_a_judge_that_is_asked_for_a_truth_value_may_answer_a_bit(
     assert (answer["score"], answer["metadata"]["verdict"]) == (None if verdict is None else score == 1, verdict)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("choices", "said", "score"), [([0, 1], (0, 1), None), ([0, 1], (0, 1, 1), 1), ([1, 2, 4], (1, 2, 4, 4, 4, 4), 4)]
 )
@@ -124,6 +126,7 @@ def test_the_score_of_a_judge_with_choices_is_one_of_them(
     assert answer["metadata"]["status"] == ("abstained" if score is None else "decided")
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_schema_may_be_given_too(openai_server: Serve) -> None:
     class Graded(BaseModel):
         """A review."""
@@ -144,6 +147,7 @@ def test_the_numbers_of_a_schema_may_be_given_too(openai_server: Serve) -> None:
     assert rated.harness.design.rule.name.endswith("| median")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 def test_a_partly_called_judge_is_known_by_what_is_inside(openai_server: Serve, factory: Any) -> None:
     server = openai_server([scored(score=True)])

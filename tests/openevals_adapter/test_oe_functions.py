@@ -203,6 +203,7 @@ def test_two_values_that_differ_a_little_agree_by_default() -> None:
     assert answer["metadata"]["consistency_rate"] == 1.0
 
 
+@pytest.mark.slow
 def test_neither_the_callers_values_nor_those_of_other_samples_are_changed(openai_server: Serve) -> None:
     seen: list[Any] = []
 

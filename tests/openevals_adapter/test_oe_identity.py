@@ -30,6 +30,7 @@ def over_client(server: Any, schema: Any, **options: Any) -> Any:
     return create_llm_as_judge(judge=client, model="gpt-4o-test", **given)
 
 
+@pytest.mark.slow
 @SCHEMAS
 def test_asking_a_judge_does_not_expire_its_calibration(openai_server: Serve, schema: dict[str, Any]) -> None:
     server = openai_server([Reply.json({"good": True})])

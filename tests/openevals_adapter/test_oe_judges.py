@@ -26,6 +26,7 @@ def client(server: OpenAIServer, factory: Any) -> Any:
     return kind(base_url=f"{server.url}/v1", api_key="test", max_retries=0)
 
 
+@pytest.mark.sampled(2)
 @FACTORIES
 @pytest.mark.parametrize(
     ("options", "score", "verdict", "rule"),
@@ -60,6 +61,7 @@ def test_a_judge_keeps_its_protocol_keys_and_kind_of_score(
     assert json.loads(json.dumps(answer)) == answer
 
 
+@pytest.mark.slow
 @FACTORIES
 def test_a_judge_that_likes_formats_abstains(openai_server: Serve, factory: Any) -> None:
     judge = harness_judge(factory(prompt=PROMPT, judge=chat_model(openai_server(by_format))))
@@ -135,6 +137,7 @@ def test_a_model_that_cannot_be_made_fails_as_it_does_bare(monkeypatch: pytest.M
     assert judge.judge.identity.model == "gpt-4o"
 
 
+@pytest.mark.slow
 def test_rows_hold_the_evidence_of_each_call(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server)))
@@ -173,6 +176,7 @@ def test_the_identity_is_of_all_that_makes_the_prompt(openai_server: Serve) -> N
     assert identity(prompt=template | (lambda value: value)) is None
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_a_function_is_asked(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
 
@@ -185,6 +189,7 @@ def test_a_prompt_that_is_a_function_is_asked(openai_server: Serve) -> None:
     assert judge(outputs="yes, it is")["metadata"]["harness"]["judge_model"] == "gpt-4o-test"
 
 
+@pytest.mark.slow
 def test_it_works_in_a_running_loop_and_repeatedly(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     model = chat_model(server)
@@ -199,6 +204,7 @@ def test_it_works_in_a_running_loop_and_repeatedly(openai_server: Serve) -> None
     assert [judge(**CASE)["score"] for _ in range(2)] == [True, True]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_skipped_by_default_and_refused_otherwise(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
     bare = create_llm_as_judge(prompt="Is it good? {outputs}", judge=chat_model(server))

@@ -73,6 +73,7 @@ def test_an_openai_client_that_is_refused_raises_too(openai_server: Serve, facto
         told(judge, **CASE)
 
 
+@pytest.mark.slow
 @PAIRWISE
 def test_pairwise_judges_raise_too_and_report_where_told(openai_server: Serve, factory: Any) -> None:
     options: dict[str, Any] = {"judge": chat_model(openai_server([DEAD_KEY])), "harness": quick("pairwise")}
@@ -84,6 +85,7 @@ def test_pairwise_judges_raise_too_and_report_where_told(openai_server: Serve, f
         factory(**options, on_not_graded="none")
 
 
+@pytest.mark.slow
 def test_several_criteria_of_a_dead_judge_are_one_error(openai_server: Serve) -> None:
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([DEAD_KEY])), output_schema=SCHEMA)
     with pytest.raises(NotGradedError, match=r"all 6 samples failed \(\w+ 6\)") as raised:
@@ -100,6 +102,7 @@ def test_report_keeps_score_none(openai_server: Serve, factory: Any) -> None:
     assert answer["comment"].startswith("not graded: 0 valid of 6 samples")
 
 
+@pytest.mark.slow
 @FACTORIES
 def test_abstentions_and_answers_without_a_score_raise_nothing(openai_server: Serve, factory: Any) -> None:
     abstained = told(judged(openai_server(by_format), factory), **CASE)
@@ -109,6 +112,7 @@ def test_abstentions_and_answers_without_a_score_raise_nothing(openai_server: Se
         assert (answer["score"], answer["metadata"]["status"]) == (None, "not_graded")
 
 
+@pytest.mark.slow
 def test_a_spent_budget_raises_nothing_and_a_bare_design_the_judges_own(openai_server: Serve) -> None:
     server = openai_server([DEAD_KEY])
     answer = judged(server, harness=quick(budget=Budget(max_calls=2), max_concurrency=1))(**CASE)
@@ -124,6 +128,7 @@ def test_a_wrong_choice_is_refused(openai_server: Serve) -> None:
         judged(openai_server([DEAD_KEY]), on_not_graded="rais")
 
 
+@pytest.mark.slow
 def test_the_run_of_a_trace_holds_the_measurement(
     langsmith_server: LangSmithServerFactory, openai_server: Serve
 ) -> None:

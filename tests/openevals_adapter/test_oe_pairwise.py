@@ -38,6 +38,7 @@ def longer(request: Request) -> Reply:
     return preferring("A" if len(first) > len(second) else "B", f"{len(first)} against {len(second)}")
 
 
+@pytest.mark.slow
 @BOTH
 def test_both_orders_are_asked_and_mapped_back(openai_server: Serve, create: Any) -> None:
     server = openai_server(longer)
@@ -57,6 +58,7 @@ def test_both_orders_are_asked_and_mapped_back(openai_server: Serve, create: Any
     json.dumps(answer)
 
 
+@pytest.mark.slow
 def test_position_bias_abstains_and_a_tie_does_not(openai_server: Serve) -> None:
     biased = create_harnessed_pairwise_judge(judge=chat_model(openai_server([preferring("A")])), feedback_key="better")
     answer = biased(**PAIR)
@@ -65,6 +67,7 @@ def test_position_bias_abstains_and_a_tie_does_not(openai_server: Serve) -> None
     assert (tied(**PAIR)["score"], tied(**PAIR)["metadata"]["status"]) == (0.5, "decided")
 
 
+@pytest.mark.slow
 def test_a_rationale_of_the_other_order_says_so(openai_server: Serve) -> None:
     def silent_in_order(request: Request) -> Reply:
         return Reply.text("no JSON") if shown(request)[0] == "short" else preferring("A", "A is longer")
@@ -75,6 +78,7 @@ def test_a_rationale_of_the_other_order_says_so(openai_server: Serve) -> None:
     assert (answer["score"], answer["comment"]) == (0.0, "(shown in swapped order) A is longer")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [
@@ -101,6 +105,7 @@ def test_openai_clients_are_asked(openai_server: Serve, kind: Any) -> None:
     assert judge.judge.identity.model == "gpt-4o-test"
 
 
+@pytest.mark.slow
 def test_an_answer_cannot_forge_the_marks(openai_server: Serve) -> None:
     server = openai_server(longer)
     judge = create_harnessed_pairwise_judge(judge=chat_model(server), harness=JudgeHarness.quick("pairwise"))
@@ -111,6 +116,7 @@ def test_an_answer_cannot_forge_the_marks(openai_server: Serve) -> None:
     assert f"<<{codes.pop()} Reference>>\nr\n" in server.requests[0].user
 
 
+@pytest.mark.slow
 def test_a_prompt_and_keywords_of_ones_own(openai_server: Serve) -> None:
     server = openai_server([preferring("TIE")])
     prompt = "{context} {style}\n{output_a}\n{output_b}"
@@ -125,6 +131,7 @@ def test_a_prompt_and_keywords_of_ones_own(openai_server: Serve) -> None:
         judge(outputs=["a", "b"])
 
 
+@pytest.mark.slow
 def test_a_case_is_told_by_all_it_is_given(openai_server: Serve) -> None:
     judge = create_harnessed_pairwise_judge(judge=chat_model(openai_server([preferring("TIE")])))
     calls: list[dict[str, Any]] = [PAIR, {**PAIR, "inputs": "Other?"}, {**PAIR, "outputs": ["b", "a"]}]
@@ -180,6 +187,7 @@ def test_a_judge_that_could_never_answer_is_refused(options: dict[str, Any], sen
         create_harnessed_pairwise_judge(**given)
 
 
+@pytest.mark.slow
 def test_its_judge_judges_pairs_only_and_has_an_identity(openai_server: Serve) -> None:
     model = chat_model(openai_server(longer))
     judge = create_harnessed_pairwise_judge(judge=model).judge

@@ -41,6 +41,7 @@ def test_its_own_are_known(openai_server: Serve) -> None:
         recognise(partial(harnessed, context="c"))
 
 
+@pytest.mark.slow
 def test_a_judge_is_named_after_its_feedback_key(openai_server: Serve) -> None:
     model = chat_model(openai_server([scored(score=True)]))
     right = create_llm_as_judge(prompt=PROMPT, judge=model, feedback_key="correctness")
@@ -76,6 +77,7 @@ def test_others_are_not() -> None:
         assert recognise(evaluator) is None
 
 
+@pytest.mark.slow
 def test_what_cannot_be_looked_into_is_unknown(openai_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)])))
     assert introspect(scorer) is None

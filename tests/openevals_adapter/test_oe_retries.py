@@ -70,6 +70,7 @@ def test_a_model_made_of_its_name_retries_nothing(openai_server: Serve, monkeypa
     assert server.calls == 4
 
 
+@pytest.mark.slow
 def test_a_model_of_a_configuration_retries_nothing_unless_told(openai_server: Serve) -> None:
     server = openai_server([FAILING])
     options: dict[str, Any] = {"api_key": "test", "base_url": f"{server.url}/v1"}

@@ -70,6 +70,7 @@ class Typed(TypedDict):
     good: bool
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 def test_every_measured_field_is_a_criterion(openai_server: Serve, factory: Any) -> None:
     server = openai_server([Reply.json(SAID)])
@@ -88,6 +89,7 @@ def test_every_measured_field_is_a_criterion(openai_server: Serve, factory: Any)
     assert without(told(harness_judge(bare, once()), **CASE), "metadata") == SAID
 
 
+@pytest.mark.slow
 def test_an_abstained_field_is_none_and_evidence_stays(openai_server: Serve) -> None:
     server = openai_server([Reply.json(SAID), Reply.json(SAID | {"tone": "cold"})])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=SCHEMA))
@@ -97,6 +99,7 @@ def test_an_abstained_field_is_none_and_evidence_stays(openai_server: Serve) -> 
     assert answer["comment"].startswith("tone: abstained: ")
 
 
+@pytest.mark.slow
 def test_an_answer_that_breaks_its_schema_is_unparsed(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"is_polite": True, "quality": 11, "tone": "odd"})])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=SCHEMA))
@@ -105,6 +108,7 @@ def test_an_answer_that_breaks_its_schema_is_unparsed(openai_server: Serve) -> N
     assert answer["metadata"]["criteria"]["quality"]["outcomes"]["unparsed"] == 6
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text", ["no JSON", '{"reasoning": "so"}', '{"reasoning": "so", "is_polite": 3, "tone": "odd"}']
 )
@@ -120,6 +124,7 @@ def test_an_answer_that_a_clients_model_refuses_is_unparsed(openai_server: Serve
     assert answer["metadata"]["harness"]["usage"]["output_tokens"]
 
 
+@pytest.mark.slow
 def test_unreadable_outputs_leave_every_field_open(openai_server: Serve) -> None:
     server = openai_server([Reply.text("no JSON")])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=SCHEMA))
@@ -132,6 +137,7 @@ def test_unreadable_outputs_leave_every_field_open(openai_server: Serve) -> None
     assert {part["status"] for part in answer["metadata"]["criteria"].values()} == {"not_graded"}
 
 
+@pytest.mark.slow
 def test_a_pydantic_output_comes_back_as_a_dict(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"reasoning": "fine", "is_polite": None, "tone": "cold"})])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=Review))
@@ -142,6 +148,7 @@ def test_a_pydantic_output_comes_back_as_a_dict(openai_server: Serve) -> None:
     assert answer["metadata"]["criteria"]["is_polite"]["status"] == "not_graded"
 
 
+@pytest.mark.slow
 def test_an_output_with_a_score_is_read_as_a_result(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"explanation": "fine", "score": True})])
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=Verdict, feedback_key="tone")
@@ -168,6 +175,7 @@ def test_an_openai_client_takes_the_schema_too(openai_server: Serve) -> None:
     assert len(judge.judge.criteria) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The class `StructuredPrompt` is in beta")
 def test_a_structured_prompt_is_a_schema(openai_server: Serve) -> None:
     server = openai_server([Reply.json(SAID)])

@@ -47,6 +47,7 @@ def test_only_what_the_assistant_says_is_perturbed(openai_server: Serve, factory
     assert judge.judge.run_name == "llm_as_trajectory_accuracy_judge"
 
 
+@pytest.mark.slow
 def test_it_keeps_its_reference_and_its_extras(openai_server: Serve) -> None:
     server = openai_server([scored(0.5)])
     bare = create_trajectory_llm_as_judge(judge=chat_model(server), continuous=True)

@@ -64,6 +64,7 @@ def test_a_text_that_is_all_code_gets_a_rule_in_front(apply: Apply, text: str) -
     assert apply(format_change(), text) == f"---\n\n{text}"
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @given(st.lists(values) | st.dictionaries(st.text(), values), st.sampled_from([None, 2]))
 def test_json_keeps_its_value_and_changes_its_lines(apply: Apply, value: Any, indent: int | None) -> None:

@@ -50,6 +50,7 @@ def test_long_runs_take_linear_time(apply: Apply, make: Callable[..., Any], unit
     assert time.thread_time() - begin < SECONDS
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.untraced
 @pytest.mark.parametrize("make", [format_change, typography, whitespace])
 @pytest.mark.parametrize("sign", ["*", "_", "`", " "])

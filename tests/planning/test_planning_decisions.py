@@ -93,6 +93,7 @@ def test_two_systems_need_most_cases_to_either_side_of_one_half() -> None:
     assert found == pytest.approx([0.4, 0.4, 0.6, 0.6])
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("apart", [0.05, 0.1, 0.3])
 @pytest.mark.parametrize("rate", [0.0992, 0.1838, 0.4, 0.5, 0.77])
 @pytest.mark.parametrize("between", [0.5, 0.9, 1.0])

@@ -44,6 +44,7 @@ def parts(found: GStudy | None) -> dict[str, float]:
     return {part.source: part.variance for part in found.parts}
 
 
+@pytest.mark.slow
 def test_planted_components_are_found_on_average() -> None:
     rng = np.random.default_rng(5)
     found = [parts(gstudy(scores(rng, cases=30, prompts=6))) for _ in range(12)]
@@ -56,6 +57,7 @@ def test_planted_components_are_found_on_average() -> None:
     assert means["case x prompt x order"] < 0.05
 
 
+@pytest.mark.slow
 def test_missing_cells_leave_the_estimates_where_they_are() -> None:
     rng = np.random.default_rng(6)
     rows = scores(rng)

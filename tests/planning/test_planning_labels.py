@@ -149,6 +149,7 @@ def test_too_few_cases_cannot_be_mended_by_labels() -> None:
     assert short.positives is None
 
 
+@pytest.mark.slow
 def test_a_judge_no_better_than_chance_cannot_be_corrected() -> None:
     found = corrected_labels(rate=0.6, sensitivity=0.5, specificity=0.5, cases=1000, width=0.1)
     assert (found.positives, found.fewest_cases) == (None, None)
@@ -158,6 +159,7 @@ def test_a_judge_no_better_than_chance_cannot_be_corrected() -> None:
         corrected_labels(rate=0.6, sensitivity=1, specificity=1, cases=0, width=0.1)
 
 
+@pytest.mark.slow
 def test_a_width_no_number_of_labels_reaches_is_none() -> None:
     found = corrected_labels(rate=0.5, sensitivity=0.9, specificity=0.9, cases=10, width=1e-5)
     assert (found.positives, found.fewest_cases) == (None, None)

@@ -50,6 +50,7 @@ def test_a_pilot_of_labels() -> None:
     assert pilot.components.cases > 0
 
 
+@pytest.mark.slow
 def test_a_pilot_of_scores_finds_planted_components() -> None:
     rng = np.random.default_rng(6)
     planted = rng.normal(5, 2, (300, 1, 1)) + rng.normal(0, 1, (300, 3, 1)) + rng.normal(0, 0.5, (300, 3, 3))
@@ -117,6 +118,7 @@ def test_scores_become_grades_where_a_rule_passes_them() -> None:
     assert (pilot.positive, pilot.mean) == ("PASS", pytest.approx((4 * 2 + 1) / 18))
 
 
+@pytest.mark.slow
 def test_clusters_of_cases_and_how_alike_they_are() -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(0, 1, (40, 1)) + rng.normal(0, 1, (40, 6))

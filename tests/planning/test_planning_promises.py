@@ -104,6 +104,7 @@ def delivered(plans: list[int], rate: float, both: float, difference: float, lev
     return float(binom.pmf(np.arange(cases + 1), cases, rate) @ np.array([power[n] for n in plans]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promised", [0.8, 0.9])
 @pytest.mark.parametrize("difference", [0.1, 0.2])
 def test_what_a_pilot_of_one_sample_a_case_promises_holds_whatever_two_systems_share(
@@ -131,6 +132,7 @@ def majority(rate: float, samples: int, noise: float) -> float:
     return float(betabinom.sf(samples // 2, samples, rate * size, (1 - rate) * size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design", [(1, 2), *(pytest.param(one, marks=pytest.mark.slow) for one in ((2, 1), (1, 3), (2, 2)))]
 )
@@ -146,6 +148,7 @@ def test_a_pilot_of_one_sample_a_case_plans_more_samples_whatever_the_noise_is(d
         assert binom.pmf(np.arange(26), 25, rate) @ np.array([power[n] for n in plans]) >= 0.89
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.5, 0.9])
 def test_a_width_of_more_samples_is_met_whatever_the_noise_of_a_pilot_of_one_is(noise: float) -> None:
     plans = [planned_on(positive, 25, Goal(), (1, 2)) for positive in range(26)]

@@ -104,6 +104,7 @@ def test_without_a_pilot_nothing_is_said_about_repetitions() -> None:
     assert configured.cheapest == configured.designs[0]
 
 
+@pytest.mark.slow
 def test_numbers_of_what_was_not_measured_are_not_tried() -> None:
     unperturbed = pilot_of([row for n in range(30) for row in sampled([n, n + n % 5], case_id=f"c{n}")])
     assert {one.perturbations for one in plan(pilot=unperturbed).designs} == {1}
@@ -142,6 +143,7 @@ def test_declared_components_give_a_grid_and_the_present_design() -> None:
     assert fixed.present is None
 
 
+@pytest.mark.slow
 def test_a_pilot_gives_components_tokens_and_the_risk_of_majorities() -> None:
     report = plan(pilot=PILOT)
     assert report.components == PILOT.components
@@ -157,6 +159,7 @@ def test_without_two_labels_there_is_no_risk_of_majorities(changes: dict[str, An
     assert plan(pilot=pilot).majority == ()
 
 
+@pytest.mark.slow
 def test_the_width_of_labels_is_that_of_a_share() -> None:
     scores = replace(PILOT, labels=None, positive=None)
     assert plan(Wanted(goal=Goal(value=0.5)), pilot=scores).label_width == 0.1
@@ -166,6 +169,7 @@ def test_the_width_of_labels_is_that_of_a_share() -> None:
     assert plan(Wanted(label_width=0.07)).label_width == 0.07
 
 
+@pytest.mark.slow
 def test_labels_of_a_corrected_rate() -> None:
     wanted = Wanted(sensitivity=0.9, specificity=0.8, rate=0.6)
     assert plan(wanted).corrected is None  # how many cases are judged is not known
@@ -199,6 +203,7 @@ def test_a_rate_that_is_none_is_refused() -> None:
         plan(Wanted(rate=1.2))
 
 
+@pytest.mark.slow
 def test_cases_that_are_all_decided_alike_are_planned_by_what_they_leave_open() -> None:
     same = pilot_of([row for n in range(9) for row in sampled(["PASS", "PASS"], case_id=f"c{n}")])
     few, more = (plan(pilot=replace(same, cases=cases)).fewest_cases for cases in (9, 90))
@@ -207,6 +212,7 @@ def test_cases_that_are_all_decided_alike_are_planned_by_what_they_leave_open() 
     assert (few or 0) > (more or 0) >= certain
 
 
+@pytest.mark.slow
 def test_the_plan_is_one_of_decisions_under_the_rule() -> None:
     found = {name: plan(Wanted(rule=name), pilot=PILOT) for name in (None, "supermajority(2/3)")}
     assert {name: report.rule for name, report in found.items()} == {
@@ -225,6 +231,7 @@ def test_the_plan_is_one_of_decisions_under_the_rule() -> None:
     assert plan(Wanted(rule="median(pass_at=4)"), components=PARTS).rule == "median(pass_at=4)"
 
 
+@pytest.mark.slow
 def test_a_rule_over_both_orders_is_tried_with_both() -> None:
     pairs = [
         row
@@ -241,6 +248,7 @@ def test_a_rule_over_both_orders_is_tried_with_both() -> None:
     assert plan(Wanted(rule="swap_consensus")).designs[0].perturbations == 2
 
 
+@pytest.mark.slow
 def test_scores_under_other_rules_than_the_mean_gain_less_by_repetition() -> None:
     parts = Components(cases=1.0, perturbations=0.1, repetitions=3.0)
     cases = {
@@ -262,6 +270,7 @@ def test_pilots_of_scores_leave_variances_open() -> None:
     assert (clustered.fewest_cases or 0) > 0
 
 
+@pytest.mark.slow
 def test_clusters_take_more_cases() -> None:
     rows = [row for n in range(40) for row in sampled("AAAA" if n // 4 % 2 else "BBAB", case_id=f"c{n}")]
     shared = [replace(row, attributes={"cluster": int(row.case_id[1:]) // 4}) for row in rows]
@@ -270,6 +279,7 @@ def test_clusters_take_more_cases() -> None:
         assert (together.cases or 10**8) > 2 * (alone.cases or 0)
 
 
+@pytest.mark.slow
 def test_repetitions_that_take_more_cases_save_none() -> None:
     noise = Components(cases=0.2, perturbations=0.0, repetitions=1e-6)
     wanted = Wanted(goal=Goal(kind="difference", value=0.1, assurance=None), rule="majority")
@@ -282,6 +292,7 @@ def test_repetitions_that_take_more_cases_save_none() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_repetitions_buy_is_said() -> None:
     said = {one.fact.split(":")[0]: one.advice for one in plan(pilot=PILOT).advice}
     assert any("which are 0 or 1 however many samples are behind them" in advice for advice in said.values())
@@ -296,6 +307,7 @@ def test_what_repetitions_buy_is_said() -> None:
     assert any("repetitions are what buys the goal" in one.advice for one in tight.advice)
 
 
+@pytest.mark.slow
 def test_the_best_split_stays_within_the_limits() -> None:
     rows = [row for n in range(40) for row in sampled("AAAA" if n % 3 else "BBAB", case_id=f"c{n}")]
     report = plan(pilot=PILOT, variances=gstudy(rows, positive="A"), limits=Limits(calls=100, cases=20))
@@ -336,6 +348,7 @@ def test_a_pilot_of_one_sample_a_case_promises_a_lower_bound_and_names_the_upper
     assert (none.at_least, none.up_to) == (True, None)
 
 
+@pytest.mark.slow
 def test_what_is_measured_or_expected_is_no_lower_bound() -> None:
     expected = plan(Wanted(goal=replace(APART, assurance=None)), pilot=ONE_SAMPLE)
     repeated, width = plan(Wanted(goal=APART), pilot=PILOT), plan(pilot=ONE_SAMPLE)
@@ -347,6 +360,7 @@ def says_any_noise(found: PlanningReport) -> bool:
     return any("hold whatever it is" in note for note in found.components.notes)
 
 
+@pytest.mark.slow
 def test_a_plan_says_where_designs_hold_whatever_the_noise_is() -> None:
     by_perturbation = pilot_of([row for n in range(40) for row in sampled("AB" if n % 3 else "AA", case_id=f"c{n}")])
     told = {
@@ -363,6 +377,7 @@ def test_a_plan_says_where_designs_hold_whatever_the_noise_is() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_pilot_of_perturbations_does_not_tell_what_repetitions_do() -> None:
     rows = [
         VerdictRow(case_id=f"c{n}", perturbation=name, verdict="PASS" if n % every else "FAIL")
@@ -376,6 +391,7 @@ def test_a_pilot_of_perturbations_does_not_tell_what_repetitions_do() -> None:
     assert cases[1, 2] >= cases[1, 1]
 
 
+@pytest.mark.slow
 def test_no_upper_bound_is_named_of_a_design_whose_rule_needs_both_orders() -> None:
     once = pilot_of([VerdictRow(case_id=f"c{case}", verdict="A" if case < 25 else "B") for case in range(60)])
     found = plan(Wanted(goal=APART, rule="swap_consensus"), pilot=once)
@@ -387,6 +403,7 @@ def test_a_difference_out_of_reach_has_no_upper_bound() -> None:
     assert (found.fewest_cases, found.up_to) == (None, None)
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_difference_says_what_it_takes_without_pairing() -> None:
     found, apart = (plan(Wanted(goal=goal), pilot=PILOT) for goal in (APART, replace(APART, correlation=0.0)))
     cheapest = found.cheapest

@@ -39,6 +39,7 @@ def test_a_perturbation_that_moves_the_rate_is_named_with_both_rates(repetitions
     assert found.components.notes[0] == "what format_change moves the mean by is taken out of these variances"
 
 
+@pytest.mark.slow
 def test_the_variances_are_those_without_the_shift() -> None:
     rng = np.random.default_rng(6)
     planted = rng.normal(5, 2, (300, 1, 1)) + rng.normal(0, 1, (300, 3, 1)) + rng.normal(0, 0.5, (300, 3, 3))
@@ -97,6 +98,7 @@ def test_no_design_that_averages_over_a_shift_is_cheapest_or_most_precise() -> N
         assert best.perturbations == 1
 
 
+@pytest.mark.slow
 def test_position_bias_is_balanced_by_asking_in_both_orders() -> None:
     report = plan(pilot({"none": 0.7, "position_swap": 0.3}, swap="position_swap"))
     [shift] = report.pilot.shifts

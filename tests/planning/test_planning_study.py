@@ -73,6 +73,7 @@ def test_few_clusters_find_no_difference() -> None:
     assert few.share(400, 0.2) > 0.8
 
 
+@pytest.mark.slow
 def test_intervals_of_clusters_are_as_wide_as_printed() -> None:
     rng, truths = np.random.default_rng(3), 200
     size, count, correlation = 5, 40, 0.2

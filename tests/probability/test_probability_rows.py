@@ -10,6 +10,7 @@ import pytest
 
 from judgeharness_integrations import VerdictRow
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.probability.measuring import question_passports
 from judgeharness_integrations.analysis.probability.rows import LabelledRows, labelled_rows, rows_band, rows_changes
 
 
@@ -122,6 +123,14 @@ def test_changes_are_those_beyond_the_band_and_probes_are_none() -> None:
     again = rows_changes(order)["paraphrase"].excess
     assert again is not None
     assert (again.value, again.low) == (pytest.approx(change.excess.value), pytest.approx(change.excess.low))
+
+
+def test_a_passport_names_a_label_that_is_no_option_and_shows_no_form_without_a_band() -> None:
+    rows = [row("a", 0.5), row("a", 0.7, perturbation="paraphrase")]
+    [question] = question_passports(rows)
+    assert (question.noise, question.forms, question.trust) == (None, (), None)
+    with pytest.raises(UsageError, match="the label 'TIE' is none of the options PASS, FAIL"):
+        question_passports([*rows, row("b", 0.9, gold="TIE")])
 
 
 def test_without_repeats_the_excess_is_not_measured() -> None:

@@ -14,6 +14,7 @@ pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]
 
 
+@pytest.mark.slow
 def test_a_decision_passes_and_its_result_is_returned(run: Run) -> None:
     ran = run(
         """
@@ -42,6 +43,7 @@ def test_scores(judgeharness):
     ran.assert_outcomes(passed=4)
 
 
+@pytest.mark.slow
 def test_another_decision_fails_with_a_short_report(run: Run) -> None:
     ran = run(
         """
@@ -86,6 +88,7 @@ def test_wrong_number(judgeharness):
     assert "asking.py" not in shown  # the traceback ends in the test
 
 
+@pytest.mark.slow
 def test_an_abstention_fails_skips_or_passes(run: Run) -> None:
     ran = run(
         """
@@ -157,6 +160,7 @@ def test_overruled(judgeharness):
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

@@ -26,6 +26,7 @@ def asked(ran: pytest.RunResult) -> list[str]:
     return [line.partition("asked ")[2] for line in ran.outlines if "asked " in line]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("ini", "options", "expected"),
     [
@@ -59,6 +60,7 @@ def test_options_choose_the_design(
     assert asked(run(ASKED, "-s", *options, ini=ini)) == [expected]
 
 
+@pytest.mark.slow
 def test_markers_add_up_and_the_nearest_wins(run: Run) -> None:
     ran = run(
         """
@@ -118,6 +120,7 @@ def test_plain_text_has_no_format_to_change(judgeharness):
     ran.assert_outcomes(passed=3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("marker", "sentence"),
     [
@@ -149,6 +152,7 @@ def test_it(judgeharness):
     ran.stderr.fnmatch_lines([f"*{sentence.lstrip('*')}"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -176,6 +180,7 @@ def test_a_wrong_option_is_a_usage_error(
     assert sentence in ran.stderr.str()
 
 
+@pytest.mark.slow
 def test_a_calibration_of_a_marker_is_read_from_the_root_of_the_suite(run: Run, pytester: pytest.Pytester) -> None:
     labels = pytester.path / "labels.csv"
     labels.write_text("case_id,input,output,gold\n" + "".join(f"c{n},x,Hello *{n}*,PASS\n" for n in range(4)))
@@ -252,6 +257,7 @@ def test_certify(judgeharness):
 """
 
 
+@pytest.mark.slow
 def test_a_certificate_of_a_marker_or_a_file_withholds_what_it_does_not_certify(
     run: Run, pytester: pytest.Pytester
 ) -> None:

@@ -35,6 +35,7 @@ def test_the_page_names_every_option() -> None:
         assert f"--judgeharness-{option.name.replace('_', '-')}" in PAGE
 
 
+@pytest.mark.slow
 def test_the_example_runs_as_it_stands(run: Run, pytester: pytest.Pytester) -> None:
     example = ROOT / "examples" / "pytest_suite"
     for path in example.glob("*.py"):

@@ -45,6 +45,7 @@ def test_skipped(judgeharness):
 """
 
 
+@pytest.mark.slow
 def test_a_session_shows_what_its_judges_came_to(run: Run) -> None:
     ran = run(MIXED)
     ran.assert_outcomes(passed=7, skipped=1)
@@ -102,6 +103,7 @@ def test_tests_without_a_result_are_counted(run: Run) -> None:
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("options", "code", "lines"),
     [
@@ -130,6 +132,7 @@ def test_passes(judgeharness, number):
     ran.stdout.fnmatch_lines([f"*{line}*" for line in lines])
 
 
+@pytest.mark.slow
 def test_the_command_line_wins_over_the_file(run: Run) -> None:
     ini = 'judgeharness_fail_under = ["pass_rate>=0.9"]\njudgeharness_require_calibration = true\n'
     test = "\ndef test_it(judgeharness):\n    judgeharness(passes, CASE)\n"
@@ -148,6 +151,7 @@ def test_a_failed_test_stays_what_it_is_when_gates_pass(run: Run) -> None:
     ran.stdout.fnmatch_lines(["gates: every gate passed"])
 
 
+@pytest.mark.slow
 def test_reports_are_written_in_every_format(run: Run) -> None:
     ran = run(
         MIXED, "--judgeharness-out=deep/report", "--judgeharness-out=alone.jsonl", "--judgeharness-html=page.html"
@@ -185,6 +189,7 @@ def test_it(judgeharness, request):
     ran.stdout.fnmatch_lines(["*report.json was not written (Is a directory)."])
 
 
+@pytest.mark.slow
 def test_each_evaluation_is_a_group_of_junit_properties(run: Run) -> None:
     tests = """
 def test_it(judgeharness):
@@ -209,6 +214,7 @@ def test_it(judgeharness):
     assert found["judgeharness.3.samples"] == "0 valid of 6"
 
 
+@pytest.mark.slow
 def test_hostile_texts_cannot_steer_the_terminal(run: Run) -> None:
     tests = """
 import pytest
@@ -252,6 +258,7 @@ def test_it(judgeharness, output):
     )
 
 
+@pytest.mark.slow
 def test_of_many_cases_that_were_asked_about_twice_the_first_are_named(run: Run) -> None:
     tests = """
 def test_it(judgeharness):
@@ -283,6 +290,7 @@ def test_cut(judgeharness):
     )
 
 
+@pytest.mark.slow
 def test_gates_of_a_file_hold_beside_those_of_options(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "suite.json").write_text(
         json.dumps({"gates": {"max_abstention": 0.98, "fail_under": ["coverage>=0.02"]}})
@@ -294,6 +302,7 @@ def test_gates_of_a_file_hold_beside_those_of_options(run: Run, pytester: pytest
     )
 
 
+@pytest.mark.slow
 def test_prices_make_a_bill(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "suite.json").write_text(
         json.dumps(
@@ -334,6 +343,7 @@ def test_stop(judgeharness):
     assert document["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_the_plugin_can_be_left_out(run: Run) -> None:
     ran = run("\ndef test_it(judgeharness): pass\n", "-p", "no:judgeharness", plugin=False)
     ran.assert_outcomes(errors=1)
@@ -348,6 +358,7 @@ def test_options_and_marker_are_documented(run: Run) -> None:
     assert "@pytest.mark.judgeharness(preset=" in run("", "--markers").stdout.str()
 
 
+@pytest.mark.slow
 def test_the_entry_module_loads_nothing(pytester: pytest.Pytester) -> None:
     program = (
         "import pytest, sys, time\nbefore = set(sys.modules)\nstart = time.perf_counter()\n"
@@ -408,6 +419,7 @@ def test_with_the_fixture(judgeharness):
 """
 
 
+@pytest.mark.slow
 def test_a_report_takes_in_what_migrated_evaluators_measure(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(MIGRATED, "--judgeharness-out", "all.jsonl")
     ran.assert_outcomes(passed=2)
@@ -425,6 +437,7 @@ def test_one(judgeharness, key):
 """
 
 
+@pytest.mark.slow
 def test_no_secret_among_a_tests_parameters_is_written_down(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(KEYED, "--judgeharness-out", "out")
     ran.assert_outcomes(passed=2)
@@ -435,6 +448,7 @@ def test_no_secret_among_a_tests_parameters_is_written_down(run: Run, pytester: 
     assert not [file for file in out.rglob("*") if file.is_file() and "sk-abcdef" in file.read_text(encoding="utf-8")]
 
 
+@pytest.mark.slow
 def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(MIGRATED, "--judgeharness-out", "out")
     ran.assert_outcomes(passed=2)
@@ -451,6 +465,7 @@ def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> No
     assert all(json.dumps(["Test", test], separators=(",", ":")) in page for test in asked)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_asked_of_the_session_the_fixture_alone_is_shown(run: Run) -> None:
     ran = run(MIGRATED)
     ran.assert_outcomes(passed=2)

@@ -87,6 +87,7 @@ def first_row(rows: Sequence[VerdictRow]) -> Verdict | None:
     return rows[0].verdict
 
 
+@pytest.mark.slow
 def test_results_travel_and_are_put_in_order(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(my_rules="def first(rows):\n    return rows[0].verdict\n")
     (pytester.path / "calls").write_text("0")
@@ -153,6 +154,7 @@ def pytest_sessionstart(session):
         ran.stdout.fnmatch_lines([f"*told {told}*"])
 
 
+@pytest.mark.slow
 def test_many_verdicts_skipped_perturbations_and_expired_calibrations_are_told(
     run: Run, pytester: pytest.Pytester
 ) -> None:

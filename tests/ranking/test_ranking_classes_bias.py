@@ -138,6 +138,7 @@ def test_json_holds_every_field_and_nothing_that_json_has_not(rows: list[Verdict
         assert written["bias"] == one.bias
 
 
+@pytest.mark.slow
 def test_recorded_judges_lean_to_a_slot_as_counted_from_the_file_itself() -> None:
     with gzip.open(LLMBAR, "rt", newline="") as file:
         mine = [

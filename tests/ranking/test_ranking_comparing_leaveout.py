@@ -24,6 +24,7 @@ def random_credits(judges: int, pairs: int, seed: int = 0) -> Credits:
     )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", ["bradley-terry", "conditional", "eip"])
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_each_judge_is_left_out_and_pairs_are_curated_anew(method: str, share: float) -> None:

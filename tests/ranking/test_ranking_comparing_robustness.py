@@ -162,6 +162,7 @@ def test_a_judge_that_one_side_cannot_rate_is_left_out_and_counted() -> None:
     assert found.left_out == 1
 
 
+@pytest.mark.slow
 def test_scores_of_answers_are_held_against_verdicts_on_the_same_pairs_and_judges() -> None:
     pairwise, pointwise = rows(), rows(seed=7)
     mine = [row for row in pairwise if row.judge != "a"]

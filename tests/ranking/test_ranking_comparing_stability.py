@@ -36,6 +36,7 @@ def test_all_matches_give_the_whole_ranking(method: str) -> None:
     assert numbers(point) == {1.0}
 
 
+@pytest.mark.slow
 def test_many_judges_are_not_conditioned_draw_by_draw() -> None:
     options = {"fractions": (0.5,), "draws": 2}
     for judges, used in ((20, "conditional"), (21, "bradley-terry")):
@@ -45,6 +46,7 @@ def test_many_judges_are_not_conditioned_draw_by_draw() -> None:
         assert (point,) == stability(matrix, method=used, **options)
 
 
+@pytest.mark.slow
 def test_more_matches_are_nearer_to_the_whole() -> None:
     points = stability(planted(12, 300, spread=1.0), method="bradley-terry", fractions=(0.1, 0.5, 0.9), draws=12)
     means = [point.spearman for point in points]

@@ -63,6 +63,7 @@ def test_moments_are_those_of_all_outcomes(matrix: Credits, seed: int, spread: f
     assert likelihood == pytest.approx(known.log_likelihood, abs=1e-8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("judges", [2, 3, 64, 65, 130])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
 def test_nothing_is_lost_with_many_judges(judges: int, spread: float) -> None:
@@ -108,6 +109,7 @@ def test_so_many_patterns_that_they_are_taken_in_parts_give_the_same() -> None:
 # The maximum and its errors
 
 
+@pytest.mark.slow
 @given(rateable_credits(cells=CELLS))
 def test_the_fit_is_the_maximum_with_the_errors_of_all_outcomes(matrix: Credits) -> None:
     fit = fit_conditional(matrix)
@@ -174,6 +176,7 @@ def test_permuting_judges_and_pairs_permutes_the_ratings() -> None:
     assert other.covariance == pytest.approx(fit.covariance[judges][:, judges], rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("judges", [3, 6, 21])
 def test_ratings_are_unbiased_where_joint_ones_are_inflated(judges: int) -> None:
     ability = np.linspace(-0.6, 0.6, judges)

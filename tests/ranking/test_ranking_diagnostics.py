@@ -61,6 +61,7 @@ def test_clusters_of_a_column_are_counted_in_the_fit() -> None:
     assert "Errors rest on 10 clusters of pairs (by source); with fewer than 20" in notes(report)
 
 
+@pytest.mark.slow
 def test_a_column_cluster_is_respected_and_said() -> None:
     source = [str(place // 4) for place in range(40)]
     asked, found = rank(one_order(source=source), RankRequest(cluster="source")), rank(one_order(cluster=source))

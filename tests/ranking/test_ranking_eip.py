@@ -36,6 +36,7 @@ def test_masses_follow_from_each_other(matrix: Credits, alpha: float) -> None:
         assert (mass > 0).all() or alpha == 1
 
 
+@pytest.mark.slow
 @given(COMPLETE)
 def test_scores_fill_the_declared_range(matrix: Credits) -> None:
     found = eip(matrix, EipOptions(low=1.0, high=10.0, all_equal=-1.0))

@@ -163,6 +163,7 @@ def test_two_judges_are_exactly_twice_as_far_apart_as_they_are(up: int, down: in
     assert (fit.elo[0] - fit.elo[1]) / POINTS == pytest.approx(2 * np.log(up / down), abs=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("judges", "factor"), [(3, 1.5), (6, 1.2), (21, 1.05)])
 def test_ratings_are_inflated_by_about_j_over_j_minus_1(judges: int, factor: float) -> None:
     """Credits as they are on average (every pattern in its expected share): what remains is the bias itself."""

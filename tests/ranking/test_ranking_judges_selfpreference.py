@@ -85,6 +85,7 @@ def test_the_rates_are_those_of_the_definition(codes: np.ndarray, author: list[s
         json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 @given(CODES, AUTHORS, AUTHORS)
 def test_which_answer_is_called_a_does_not_matter(codes: np.ndarray, author: list[str], author_b: list[str]) -> None:
     turned = np.select([codes == A, codes == B], [B, A], codes)

@@ -149,6 +149,7 @@ def test_llmbar_judges_prefer_what_is_shown_second_or_first_by_what_their_rows_s
     assert kept["ci95"] == list(found.ci95)
 
 
+@pytest.mark.slow
 def test_few_judges_do_not_inflate_the_effect() -> None:
     found = [found_in(drawn(seed, judges=2, pairs=80, effect=0.8)) for seed in range(120)]
     mean, error = np.mean([one.elo for one in found]), np.std([one.elo for one in found]) / np.sqrt(len(found))

@@ -115,6 +115,7 @@ def test_statsmodels_clusters_of_several_pairs_give_the_same_errors(drawn: Credi
     assert POINTS**2 * differences_of(covariance) == pytest.approx(differences_of(fit.covariance), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_statsmodels_conditional_logit_finds_the_same_abilities_and_information(drawn: Credits) -> None:
     fit, matches = fit_conditional(drawn), matches_of(drawn)
     judges = len(drawn.judges)
@@ -125,6 +126,7 @@ def test_statsmodels_conditional_logit_finds_the_same_abilities_and_information(
     assert np.linalg.inv(information[1:, 1:]) == pytest.approx(found.cov_params(), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_statsmodels_conditional_logit_with_a_column_for_the_order_finds_the_same_effect() -> None:
     generator = np.random.default_rng(3)
     logits = np.linspace(-0.6, 0.6, 4) - generator.standard_normal((60, 1))

@@ -168,6 +168,7 @@ def test_places_along_a_line_are_even_on_a_logarithmic_scale() -> None:
     assert places[len(places) // 2] == pytest.approx((100, 6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.05, 0.002])
 def test_names_of_points_stand_inside_and_not_on_each_other(step: float) -> None:
     named = [(f"a judge with quite a name {place}", step * place, 0.6 * step * place) for place in range(12)]

@@ -55,6 +55,7 @@ def made_of(rows: Iterable[VerdictRow], **request: Any) -> Portfolio:
     return portfolio_of(material(rows, **request))
 
 
+@pytest.mark.slow
 def test_every_analysis_has_results_or_a_reason() -> None:
     made = made_of(log())
     assert set(made.results) | set(made.absent) == set(ANALYSES)
@@ -73,6 +74,7 @@ def test_named_analyses_alone_run_in_order_and_are_told() -> None:
     assert not made.absent
 
 
+@pytest.mark.slow
 def test_groups_are_held_against_the_whole() -> None:
     made = made_of(log(kind="aaaaabbbbb"), by="kind")
     assert {one.group for one in made.groups} <= {"a", "b"}
@@ -80,6 +82,7 @@ def test_groups_are_held_against_the_whole() -> None:
     assert {one.group for one in made.class_bias} == {None, "a", "b"}
 
 
+@pytest.mark.slow
 def test_a_column_of_many_values_is_no_kind_of_pairs() -> None:
     right = {name: marks * 3 for name, marks in RIGHT.items()}
     numbered = "".join(chr(ord("a") + place) for place in range(26)) + "ABCD"
@@ -87,6 +90,7 @@ def test_a_column_of_many_values_is_no_kind_of_pairs() -> None:
     assert {row.column for row in made.cascade} == {None, "half"}
 
 
+@pytest.mark.slow
 def test_audit_labels_leave_no_pair_out() -> None:
     made = portfolio_of(material(log(mark="0001000010"), audit="mark"))
     assert [curve.n_labelled for curve in made.audit] == [2]
@@ -95,6 +99,7 @@ def test_audit_labels_leave_no_pair_out() -> None:
     assert by_flags.report.n_flagged == 2
 
 
+@pytest.mark.slow
 def test_audit_labels_of_no_pair_are_said() -> None:
     made = portfolio_of(material(log(mark="0000000000"), audit="mark"))
     assert made.absent["audit"] == "no pair that has a difficulty has a label in column 'mark'"
@@ -115,6 +120,7 @@ def costed(right: dict[str, str]) -> list[VerdictRow]:
     return [replace(row, input_tokens=10, output_tokens=len(row.judge)) for row in log(right)]
 
 
+@pytest.mark.slow
 def test_judges_beyond_elo_are_said_to_be_on_no_front() -> None:
     made = made_of(costed(RIGHT | {"best": "1111111111"}))
     assert {one.judge for one in made.tokens} == set(RIGHT)
@@ -135,11 +141,13 @@ def test_two_judges_have_no_rank_correlation() -> None:
     assert made.absent["stability"] == "a rank correlation needs 3 judges that are ranked"
 
 
+@pytest.mark.slow
 def test_without_a_choice_between_a_and_b_nobody_prefers_a_side() -> None:
     rows = [replace(row, verdict="PASS" if row.verdict == "A" else "FAIL", gold="PASS") for row in log()]
     assert "self_preference" in made_of(rows).absent
 
 
+@pytest.mark.slow
 def test_scores_of_single_answers() -> None:
     rows = [
         VerdictRow(
@@ -216,6 +224,7 @@ def test_logs_that_cannot_be_compared(theirs: list[VerdictRow], sentence: str) -
 # Tables
 
 
+@pytest.mark.slow
 def test_tables_hold_what_the_results_hold() -> None:
     one = material(log(kind="aaaaabbbbb"), by="kind", cut=0.2)
     made = portfolio_of(replace(one, against=versus(one.found, log(), labels=("mine", "theirs"))))
@@ -241,6 +250,7 @@ def test_tables_hold_what_the_results_hold() -> None:
     assert all(map(math.isfinite, numbers))
 
 
+@pytest.mark.slow
 def test_what_the_order_is_worth_and_audits_are_tables_where_they_are_known() -> None:
     other_order = {name: marks[1:] + marks[:1] for name, marks in RIGHT.items()}
     swapped = [replace(row, perturbation="position_swap", swapped=True) for row in log(other_order, mark="0001000010")]

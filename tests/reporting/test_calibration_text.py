@@ -49,6 +49,7 @@ def test_several_labels_have_rates_of_each_class() -> None:
     assert "\x1b" not in "".join(lines)
 
 
+@pytest.mark.slow
 def test_many_classes_are_counted() -> None:
     lines = card(measure_calibration([judged(f"label {number:02}", f"label {number:02}") for number in range(25)]))
     by_label = lines[lines.index("by label") :]

@@ -28,6 +28,7 @@ def as_json(document: dict[str, Any]) -> Any:
     return json.loads(text)
 
 
+@pytest.mark.slow
 def test_the_schemas_are_schemas() -> None:
     Draft202012Validator.check_schema(RESULT.schema)
     Draft202012Validator.check_schema(LOG.schema)

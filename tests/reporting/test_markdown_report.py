@@ -149,6 +149,7 @@ def test_reasons_texts_and_gold_of_a_case_are_shown() -> None:
     assert "| PASS | FAIL: too short" in text
 
 
+@pytest.mark.slow
 def test_a_judge_is_shown_in_full() -> None:
     text = html.unescape(typical().to_markdown()).replace(NO_WIDTH, "")
     for words in (

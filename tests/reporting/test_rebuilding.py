@@ -250,6 +250,7 @@ def rubrics(draw: st.DrawFn) -> list[VerdictRow]:
     return rows + [failed(100 + n, outcome=draw(broken)) for n in range(draw(st.integers(0, 2)))]
 
 
+@pytest.mark.slow
 @given(
     rubrics(),
     st.sampled_from(["majority", "median"]),
@@ -376,6 +377,7 @@ PLACES: list[tuple[str | int, ...]] = [
 ]
 
 
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_a_wrong_value_anywhere_is_read_or_refused(place: tuple[str | int, ...]) -> None:
     whole = pattern(skipped={"none": "why"}, model_families=("openai",))

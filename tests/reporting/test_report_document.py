@@ -33,6 +33,7 @@ REPORTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_follows_the_schema(name: str) -> None:
     report = REPORTS[name]()

@@ -111,6 +111,7 @@ def plain(shown: str) -> str:
     return re.sub(r"\s", "", html.unescape(without).replace("\u200b", ""))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_format_says_the_same_numbers_under_the_same_names(name: str) -> None:
     section = REPORTS[name]()

@@ -80,6 +80,7 @@ class Page(HTMLParser):
         return [attrs[attribute] or "" for _, attrs in self.tags if attribute in attrs]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_is_well_formed_needs_nothing_and_is_the_same_every_time(name: str) -> None:
     report = scene(name)
@@ -100,6 +101,7 @@ def test_a_page_is_well_formed_needs_nothing_and_is_the_same_every_time(name: st
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCENES)
 def test_every_row_opens_to_data_and_nothing_is_left_out(name: str) -> None:
     report = scene(name)
@@ -128,6 +130,7 @@ def test_the_policy_allows_the_pages_own_script_and_style_alone() -> None:
         assert f"{kind}-src 'sha256-{digest}'" in policy
 
 
+@pytest.mark.slow
 def test_hostile_texts_add_no_element_and_no_attribute() -> None:
     report, gates = report_scenes.hostile()
     page = Page(report.to_html(gates=gates))
@@ -136,6 +139,7 @@ def test_hostile_texts_add_no_element_and_no_attribute() -> None:
         assert attack in page.text
 
 
+@pytest.mark.slow
 def test_the_head_says_what_was_judged_and_what_it_comes_to() -> None:
     report = scene("typical")
     text = Page(report.to_html(gates=report_scenes.gates())).text

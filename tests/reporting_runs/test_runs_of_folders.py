@@ -74,6 +74,7 @@ MEASURED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_what_its_results_say(ran: Path) -> None:
     report = read_report(ran, case_texts={"c1": {"output": "good"}})
     assert facts(report) == MEASURED
@@ -162,6 +163,7 @@ def test_without_its_log_the_exported_rows_are_read(out: Path) -> None:
         read_report(out)
 
 
+@pytest.mark.slow
 def test_a_log_that_stands_elsewhere_is_read_there(tmp_path: Path) -> None:
     out = run_here(tmp_path, log="elsewhere.sqlite")
     (out / "verdicts.jsonl").unlink()
@@ -191,6 +193,7 @@ def test_the_log_of_a_folder(tmp_path: Path) -> None:
         log_of(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_counts_cases_never_asked_as_not_graded(tmp_path: Path) -> None:
     out = run_here(tmp_path, "--budget-calls", "5", code=3)
     report = read_report(out)
@@ -204,6 +207,7 @@ def test_an_interrupted_run_counts_cases_never_asked_as_not_graded(tmp_path: Pat
     assert (plain.coverage.successes, plain.coverage.trials) == (0, 3)
 
 
+@pytest.mark.slow
 def test_a_rule_of_the_caller_s_own_is_given_again(tmp_path: Path) -> None:
     out = run_here(tmp_path, harness=HARNESS | {"aggregation_rule": "folder_judges:first_row"})
     with pytest.raises(ConfigError, match="is a function of the caller's own"):
@@ -213,6 +217,7 @@ def test_a_rule_of_the_caller_s_own_is_given_again(tmp_path: Path) -> None:
     assert report.summaries[0].design.rule.name == "folder_judges:first_row"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "calibrated"), [("human", True), ("model:gpt-4o", False)])
 def test_calibrations_are_those_of_the_run(source: str, calibrated: bool, tmp_path: Path) -> None:  # noqa: FBT001
     (tmp_path / "labels.csv").write_text("case_id,input,output,gold\nl1,q,good,PASS\nl2,q,bad,FAIL\n")

@@ -37,6 +37,7 @@ def test_every_document_the_package_names_has_a_schema() -> None:
     assert named == set(NAMES)
 
 
+@pytest.mark.slow
 def test_the_files_are_written_one_way_and_hold_shared_parts_once() -> None:
     found = {path.stem: path.read_text("utf-8") for path in FOLDER.glob("*.json")}
     assert found == schema_texts(), "write them: cd tests && python -m support.schema_files"
@@ -47,6 +48,7 @@ def test_the_page_about_schemas_lists_every_one() -> None:
     assert set(re.findall(r"\]\(schemas/([\w-]+)\.json\)", page)) == set(NAMES)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_schema_is_one_and_names_itself(name: str) -> None:
     found = schema(name)

@@ -32,6 +32,7 @@ def reported(check: Any, place: int, replicates: int = 1) -> Any:
     return check.simulate(check.points[place], replicates, np.random.default_rng(1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ["fault: position", "fault: every attack at once", "fault: sentinel.off_topic, scores"]
 )
@@ -81,6 +82,7 @@ def test_each_fault_is_planted_at_several_strengths_and_declared_at_some() -> No
     assert all(isinstance(check, AlarmCheck) for check in CLEAN)
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_fault_is_no_other_one() -> None:
     """A judge that prefers what stands first prefers it among equal answers as well."""
     simulate = named(lambda _: {"noise": 0.1, "position": 3.0}, ("position",))
@@ -112,6 +114,7 @@ def test_a_report_on_rows_is_the_one_of_a_judge_that_is_asked(fault: dict[str, A
     assert asked.failed == failed(judge, 16) == (name,)
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_too_easily_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a level of nine tenths, and with no tolerance to speak of, judges without a fault are failed."""
     clean = replace(BY_NAME["no alarm: pairwise"], points=({"n": 20, "noise": 0.75},), fast_replicates=2)
@@ -121,12 +124,14 @@ def test_a_check_that_fails_too_easily_is_caught(monkeypatch: pytest.MonkeyPatch
     assert (found.verdict, found.kind) == ("miss", "false_alarms")
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judges, "check_rows", partial(check_rows, alpha=1e-200))
     [found] = run_selftest([replace(BY_NAME["fault: position"], points=({"n": 20, "share": 0.5},), declared=1)]).checks
     assert (found.verdict, found.worst.rate) == ("miss", 0.0)
 
 
+@pytest.mark.slow
 def test_a_report_that_names_something_else_as_well_is_caught() -> None:
     both = PowerCheck(
         name="planted",

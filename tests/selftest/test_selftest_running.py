@@ -211,6 +211,7 @@ def test_a_grid_is_every_combination_and_a_point_reads_as_text() -> None:
     assert point_text(points[1]) == "n=2, rate=0.5"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "check", [one for one in CHECKS if isinstance(one, (IntervalCheck, SizeCheck))], ids=lambda check: check.name
 )

@@ -34,6 +34,7 @@ NONE = Bootstrap(replicates=0)
 TABLES = [(0.5, 0.2), (0.7, 0.5), (0.9, 0.8)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("rate", "kappa"), TABLES)
 def test_two_raters_agree_as_planted(rate: float, kappa: float) -> None:
     cells = planted_table(rate, kappa)
@@ -48,6 +49,7 @@ def test_two_raters_agree_as_planted(rate: float, kappa: float) -> None:
     assert gwet(_ratings(two, tuple(counts)), bootstrap=NONE).value == pytest.approx(true_ac1(cells), abs=1e-3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("rate", "kappa"), TABLES)
 def test_three_raters_agree_as_planted(rate: float, kappa: float) -> None:
     cells = _three_cells(rate, kappa)
@@ -76,6 +78,7 @@ def test_clustered_data_have_the_correlation_they_are_to_have() -> None:
         assert correlations.mean() == pytest.approx(0.3, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kappa", [0.3, 0.7])
 def test_answers_on_a_scale_agree_as_planted_under_any_weights(kappa: float) -> None:
     [answers] = drawn_answers(np.random.default_rng(0), kappa=kappa, categories=4, items=40_000, replicates=1)

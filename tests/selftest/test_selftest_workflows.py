@@ -91,6 +91,7 @@ def daily(wrong: np.ndarray) -> bool:
     return any(alarms)
 
 
+@pytest.mark.slow
 def test_an_alarm_is_that_of_the_daily_check() -> None:
     generator = np.random.default_rng(5)
     wrong = daily_errors(np.full(9, 0.1), studies=12, days=12, generator=generator)
@@ -205,6 +206,7 @@ def test_a_certificate_is_violated_where_its_threshold_is_too_low_and_never_wher
 # commands
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("check", COMMANDS, ids=lambda check: check.name)
 def test_the_commands_run_on_files_of_their_own(
     check: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -224,6 +226,7 @@ def test_the_commands_run_on_files_of_their_own(
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_what_a_command_finds_reaches_the_study() -> None:
     """A difference of all cases is found, a good judge passes, and one that errs at random is not certified."""
     compared, anchored, _ = COMMANDS
@@ -236,6 +239,7 @@ def test_what_a_command_finds_reaches_the_study() -> None:
     assert anchored.simulate(everything, 1, np.random.default_rng(0)).tolist() == [0.0]
 
 
+@pytest.mark.slow
 def test_a_judge_that_reads_its_cases_would_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "_JUDGE", "def judge(case):\n    return case.reference or 'PASS'  # {passes}\n")
     monkeypatch.setattr(commands, "_CASES", ("case_id", "input", "output", "gold", "reference"))

@@ -31,6 +31,7 @@ def test_it_is_the_capital_of_a_gambler_with_fixed_stakes() -> None:
     assert log_e_mean(values[::-1], 1.0, 0.5, path=False) == pytest.approx(math.log(capital(values, 0.5)))
 
 
+@pytest.mark.slow
 def test_without_replacement_the_capital_is_1_in_the_mean_over_all_orders() -> None:
     suite = [0.2, 0.9, 0.6, 0.3, 1.0, 0.0]  # with a mean of one half
     for n in range(1, 6):
@@ -52,6 +53,7 @@ def test_bars_at_zero() -> None:
     assert log_e_mean([0.0, 0.5], 1.0, 0.0, strict=True, path=False) == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 100])
 def test_scores_at_the_bar_pass_no_more_often_with_a_look_after_every_case(size: int | None) -> None:
     random = np.random.default_rng(21)
@@ -63,6 +65,7 @@ def test_scores_at_the_bar_pass_no_more_often_with_a_look_after_every_case(size:
     assert passed <= 0.025
 
 
+@pytest.mark.slow
 def test_clusters_at_the_bar_pass_no_more_often_with_a_look_after_every_cluster() -> None:
     random = np.random.default_rng(22)
     weights = random.integers(1, 6, (4000, 60)).astype(float)
@@ -80,6 +83,7 @@ def test_a_narrow_spread_needs_fewer_cases_than_a_wide_one() -> None:
         assert low < 0.75 < high
 
 
+@pytest.mark.slow
 def test_signs_of_pairs_are_a_mixture_over_their_chance() -> None:
     assert math.exp(log_e_signs(7, 0)) == pytest.approx(2**7 * math.comb(14, 7) / 4**7)
     assert log_e_signs(3, 5) == pytest.approx(float(log_e_signs(5, 3)))
@@ -97,6 +101,7 @@ def test_signs_of_pairs_are_villes_evidence_of_a_coin() -> None:
     np.testing.assert_allclose(log_e_signs(rose, np.arange(1, 201) - rose), theirs)
 
 
+@pytest.mark.slow
 def test_changes_that_are_0_in_the_mean_are_found_no_more_often_than_the_level() -> None:
     changes = np.random.default_rng(24).choice([-1.0, 0.0, 0.0, 1.0], (4000, 60))
     found = np.array([log_e_shift(changes[:, :n], 1.0) for n in range(5, 61, 5)])

@@ -84,6 +84,7 @@ def test_bars_at_the_ends() -> None:
     assert log_e_rate([1] * 9, 1.0, size=9)[-1] == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 400])
 def test_evidence_against_a_bar_falls_as_the_bar_rises(size: int | None) -> None:
     paths = (np.random.default_rng(5).random((40, 300)) < 0.8).astype(float)
@@ -104,6 +105,7 @@ def test_a_judge_at_the_bar_passes_no_more_often_with_a_look_after_every_case(ba
     assert mirrored <= 0.025
 
 
+@pytest.mark.slow
 def test_a_suite_just_below_the_bar_passes_no_more_often_with_a_look_after_every_case() -> None:
     size = 200
     paths = np.random.default_rng(12).permuted(np.tile(np.arange(size) < 159, (4000, 1)).astype(float), axis=1)
@@ -111,6 +113,7 @@ def test_a_suite_just_below_the_bar_passes_no_more_often_with_a_look_after_every
     assert 0.005 < passed <= 0.03  # 0.025 and 2 standard errors
 
 
+@pytest.mark.slow
 def test_intervals_hold_at_every_look_at_once() -> None:
     paths = (np.random.default_rng(13).random((4000, 400)) < 0.85).astype(float)
     missed = (log_e_rate(paths, 0.85) >= NEEDED).any(-1) | (log_e_rate(1 - paths, 0.15) >= NEEDED).any(-1)
@@ -123,6 +126,7 @@ def test_intervals_hold_at_every_look_at_once() -> None:
     assert rate_interval([0, 0, 0])[0] == 0.0
 
 
+@pytest.mark.slow
 def test_what_it_costs_near_the_bar_and_far_from_it() -> None:
     random = np.random.default_rng(14)
     for truth, bar, cases in ((0.95, 0.9, 260), (0.85, 0.8, 560)):
@@ -143,6 +147,7 @@ def test_it_is_villes_evidence_over_rates_above_the_bar() -> None:
     assert log_e_rate(hits, 0.7)[-1] == pytest.approx(theirs[-1] + math.log(above / 0.3), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_judges_of_llmbar_are_settled_after_a_fifth_of_their_pairs() -> None:
     answers: dict[str, dict[str, list[bool]]] = {}
     with gzip.open(Path(__file__).parents[1] / "data" / "llmbar.csv.gz", "rt") as file:

@@ -51,6 +51,7 @@ def asked(until: Until, **options: Any) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_asking_ends_when_the_gate_is_settled_and_what_was_begun_is_kept() -> None:
     until = Until(cases(400), ["pass_rate>=0.7"], judge="judge", seed=1)
     names = asked(until, max_concurrency=4)
@@ -86,6 +87,7 @@ def test_a_judge_that_answers_at_once_is_asked_little_beyond_the_stop() -> None:
     assert len(until.opened) <= until.units + 16
 
 
+@pytest.mark.slow
 def test_the_evidence_is_the_same_whichever_case_is_answered_first() -> None:
     found = {}
     for concurrency in (1, 8):

@@ -90,6 +90,7 @@ def test_attacked_rows_are_those_of_a_harness() -> None:
     assert facts(chosen) == facts([row for row in rows if row.perturbation != "none"])
 
 
+@pytest.mark.slow
 def test_a_check_of_it_is_a_check_of_its_rows() -> None:
     judge = SimulatedJudge(ties=0.2, length=0.1, obeys={"injection": 0.8}, garbage=0.05)
     cases, probes = simulated_cases(12), ["injection", "sentinel"]

@@ -61,6 +61,7 @@ def flips(first: Mapping[str, object], second: Mapping[str, object]) -> list[boo
     return [differ(first[case], second[case]) for case in first.keys() & second.keys()]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", JUDGES)
 def test_every_rate_is_what_the_answers_show(name: str) -> None:
     judge = JUDGES[name]
@@ -81,6 +82,7 @@ def test_every_rate_is_what_the_answers_show(name: str) -> None:
     agrees(truth.agreement, again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairwise", "steady"])
 def test_position_is_what_the_fold_of_a_log_finds(name: str) -> None:
     judge, truth = JUDGES[name], JUDGES[name].truth(quality_difference=QUALITY)
@@ -104,6 +106,7 @@ def test_accuracy_is_that_against_the_gold_label(kind: str) -> None:
     agrees(judge.truth(quality_difference=QUALITY).accuracy(), [row.verdict == gold for row in rows])
 
 
+@pytest.mark.slow
 def test_the_verdicts_of_a_case_go_together() -> None:
     judge = JUDGES["graded"]
     seen = verdicts(judge.rows(same_cases("graded", 2500), repetitions=2))
@@ -121,6 +124,7 @@ def test_drift_moves_the_chance_call_by_call() -> None:
     assert truth.chance("A", call=750) > truth.chance("A") + 0.2
 
 
+@pytest.mark.slow
 def test_failures_come_as_often_as_planted_and_change_no_verdict() -> None:
     plain, failing = SimulatedJudge(), SimulatedJudge(refusal=0.1, garbage=0.2)
     rows = failing.rows(same_cases("pairwise"), repetitions=1)
@@ -130,6 +134,7 @@ def test_failures_come_as_often_as_planted_and_change_no_verdict() -> None:
     assert all(one.verdict in (None, other.verdict) for one, other in zip(rows, before, strict=True))
 
 
+@pytest.mark.slow
 def test_names_and_length_lead_as_far_as_the_texts_say() -> None:
     judge = SimulatedJudge(names={"Ada": 0.5, "Ben": 0.2}, length=0.4)
     cases = [replace(case, output="Ada. " * 8, output_b="Ben. " * 2) for case in same_cases("pairwise", 500)]

@@ -85,6 +85,7 @@ def brute_power(n: int, difference: float, exchange: float, alpha: float) -> flo
     return float(total)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("n", "difference", "exchange", "alpha"),
     [(30, 0.2, 0.05, 0.05), (25, 0.1, 0.0, 0.05), (6, 1.0, 0.0, 0.05), (30, 0.3, 0.1, 0.01), (5, 1.0, 0.0, 0.05)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.special import betaincc, betaln, gammaln, logsumexp
 
@@ -59,6 +60,7 @@ def test_the_evidence_of_a_population_is_the_mixture_over_rates_above_the_bar() 
         np.testing.assert_allclose(log_e_rate(hits, bar), population(hits, bar), rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_the_evidence_of_a_suite_is_the_mixture_over_numbers_of_hits_that_clear_the_bar() -> None:
     """Equal where it speaks for the bar; far below, where rounding would decide, the package says none (-inf)."""
     random = np.random.default_rng(8)
@@ -75,6 +77,7 @@ def test_the_evidence_of_a_suite_is_the_mixture_over_numbers_of_hits_that_clear_
         assert stops[0] == stops[1]
 
 
+@pytest.mark.slow
 def test_a_gate_is_settled_where_the_evidence_for_or_against_its_bar_is_forty() -> None:
     random, outcomes = np.random.default_rng(10), []
     against = {"0.5": "0.5", "0.8": "0.2", "0.9": "0.1"}

@@ -39,6 +39,7 @@ def test_rows_go_in_and_come_out_as_they_were(tmp_path: Path, said: Said, name: 
         assert out.read_bytes() == file.read_bytes()
 
 
+@pytest.mark.slow
 def test_one_run_goes_in_and_comes_out(tmp_path: Path, said: Said) -> None:
     file, out = tmp_path / "in.csv", tmp_path / "out.csv"
     file.write_text("case_id,verdict\nc,1\nd,2.5\n")

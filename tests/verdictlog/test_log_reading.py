@@ -328,6 +328,7 @@ def test_a_malformed_jsonl_gets_one_sentence(read: Any, content: str, problem: s
         read(content, "log.jsonl")
 
 
+@pytest.mark.slow
 def test_a_cell_beyond_the_limit_is_refused(read: Any) -> None:
     with pytest.raises(LogFormatError, match=r"line 2: is not CSV .*field larger than field limit"):
         read("case_id,verdict\n1," + "A" * (16 * 1024 * 1024 + 1) + "\n")

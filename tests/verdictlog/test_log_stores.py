@@ -94,6 +94,7 @@ def test_a_database_gives_rows_back_whatever_their_batches(
     assert [type(row.verdict) for row in found] == [type(row.verdict) for row in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=25)
 @given(of_one_kind, st.sampled_from(["log.parquet", "log.jsonl", "log.sqlite"]))

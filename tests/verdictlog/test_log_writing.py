@@ -87,6 +87,7 @@ def round_trip(rows: list[VerdictRow], name: str, **options: Any) -> list[Verdic
         return read_log(write_log(rows, Path(folder) / name), **options)
 
 
+@pytest.mark.slow
 @given(typed, st.sampled_from(["log.jsonl", "log.jsonl.gz"]))
 @example([VerdictRow(case_id="c", verdict="7", raw="\ud83d \r\n\u2028\x00", attributes={"n": 1.5})], "log.jsonl")
 @example([VerdictRow(case_id="c", verdict='["a"]', gold="nan")], "log.jsonl")
@@ -94,6 +95,7 @@ def test_jsonl_gives_rows_back_as_they_were(rows: list[VerdictRow], name: str) -
     assert round_trip(rows, name) == rows
 
 
+@pytest.mark.slow
 @given(untyped, st.sampled_from(["log.csv", "log.csv.gz"]))
 @example([VerdictRow(case_id="a\rb", verdict="A", raw='say "\r\n"', reasoning="\r")], "log.csv")
 def test_csv_gives_rows_back_when_read_as_labels(rows: list[VerdictRow], name: str) -> None:

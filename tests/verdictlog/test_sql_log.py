@@ -231,6 +231,7 @@ def test_reading_holds_a_few_rows_at_a_time(sql_log: SqlLog, reading: str) -> No
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_leaves_the_log_usable(sql_log: SqlLog) -> None:
     sql_log.append(many_rows(2000))
     reader = sql_log.rows()

@@ -167,6 +167,7 @@ def random_row(chance: random.Random, **fields: Any) -> VerdictRow:
     return VerdictRow(verdict="A" if outcome == "ok" else None, outcome=outcome, **fields)
 
 
+@pytest.mark.slow
 def test_the_database_and_the_summary_count_alike(sql_log: SqlLog) -> None:
     chance = random.Random(20261121)  # noqa: S311 - no secret
     rows = [row for number in range(600) for row in random_call(chance, number)]
@@ -208,6 +209,7 @@ def test_a_run_has_one_writer(database: str) -> None:
             pass
 
 
+@pytest.mark.slow
 def test_a_look_at_a_claim_neither_takes_nor_hinders_it(database: str) -> None:
     with SqlLog(database) as log, SqlLog(database) as other:
         store = other._store

@@ -233,10 +233,13 @@ class Passport(SavedMeasurement):
 
     @classmethod
     def _own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        from judgeharness_integrations.analysis.probability.passportshape import questions_and_canary  # noqa: PLC0415
+        from pydantic import TypeAdapter  # noqa: PLC0415 - as above
 
-        questions, canary = questions_and_canary(data)
-        return {"questions": questions, "canary": canary}
+        questions = TypeAdapter(tuple[QuestionPassport, ...]).validate_python(data["questions"])
+        for question in data["questions"]:
+            if (question["trust"] or {}).get("map") is not None:
+                ProbabilityMap.from_dict(question["trust"]["map"])  # whose numbers have to fit each other
+        return {"questions": questions, "canary": TypeAdapter(Canary | None).validate_python(data["canary"])}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def changed(root: Path, migration: Migration) -> list[str]:
     return [one.path.relative_to(root).as_posix() for one in migration.changed]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("imports", "call"),
     [
@@ -93,6 +94,7 @@ def test_without_such_a_test_the_step_is_listed(tmp_path: Path, test: str) -> No
     )
 
 
+@pytest.mark.slow
 def test_every_app_that_is_evaluated_with_it_registers(tmp_path: Path) -> None:
     both = "\n".join(f"async def test_{name}():\n    await AgentEvaluator.evaluate('{name}', 'evals')" for name in "ab")
     root = project(tmp_path, both, package="src/a")
@@ -119,6 +121,7 @@ def test_a_module_of_another_name_is_an_agent_where_adk_takes_it_for_one(tmp_pat
     assert changed(root, migrated([root], "single")) == ["tests/evals/test_config.json"]
 
 
+@pytest.mark.slow
 def test_a_block_nobody_reads_is_found_through_the_test_and_read_where_a_conftest_registers(tmp_path: Path) -> None:
     test = "async def test_it():\n    await AgentEvaluator.evaluate('weather', 'evals')\n"
     root = project(tmp_path, test, config=BLOCK)

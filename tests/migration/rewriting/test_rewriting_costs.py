@@ -22,6 +22,7 @@ def cost(text: str) -> tuple[int | None, int | None, int, bool]:
     return change.calls_before, change.calls_after, change.judges, change.exact
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -66,6 +67,7 @@ def test_a_judge_that_is_made_anew_for_each_case_is_one() -> None:
 ZERO = "llm = ChatOpenAI(temperature=0)\n"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("made", "written", "calls"),
     [

@@ -27,6 +27,7 @@ def around(signature: str) -> str:
     return f'{LANGSMITH}{ASK}{PLAIN}{signature}:\n    return ask("Same?")\n'
 
 
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize(
     "signature",
     [
@@ -156,6 +157,7 @@ METRICS = "from llm import ask\ndef same(outputs):\n    return ask('Same?')\ndef
 GO = f"{LANGSMITH}from metrics import exact, same\nevaluate(app, evaluators=[same, exact])\n"
 
 
+@pytest.mark.slow
 def test_a_function_of_another_file_is_wrapped_where_it_is_given_and_counted_once(tmp_path: Path) -> None:
     root = written(tmp_path, llm=ASK, metrics=METRICS, go=GO)
     found = migrated([root], "single")
@@ -169,6 +171,7 @@ def test_a_function_of_another_file_is_wrapped_where_it_is_given_and_counted_onc
     assert (measured.judges, measured.before, measured.after, measured.all_judges) == (1, 1, 6, 1)
 
 
+@pytest.mark.slow
 def test_a_list_of_another_file_is_rewritten_there(tmp_path: Path) -> None:
     go = f"{LANGSMITH}from metrics import ALL\nevaluate(app, evaluators=ALL)\n"
     root = written(tmp_path, llm=ASK, metrics=f"{METRICS}ALL = [exact, same]\n", go=go)

@@ -12,6 +12,7 @@ LABELS, SCORES = 'JudgeHarness.single("labels")', 'JudgeHarness.single("scores")
 OLD = "from langsmith.evaluation import LangChainStringEvaluator\n"
 
 
+@pytest.mark.slow
 def test_a_judge_made_in_the_list_becomes_a_run_evaluator_and_one_with_a_name_is_harnessed_there() -> None:
     changed = after(
         """\

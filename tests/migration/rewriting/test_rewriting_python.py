@@ -96,6 +96,7 @@ def test_openevals_judges_get_the_shape_of_what_they_answer(options: str, shape:
     assert rewrite(rewrite(text).after, "measured").after == rewrite(text, "measured").after
 
 
+@pytest.mark.slow
 def test_measured_raises_what_single_wrote_and_single_lowers_nothing() -> None:
     text = f'{IMPORT}\njudge = load_evaluator("pairwise_string", llm=llm)\n'
     single, measured = rewrite(text), rewrite(text, "measured")
@@ -138,6 +139,7 @@ def test_another_class_with_a_method_single_stays() -> None:
     assert rewrite(text, "measured").after == text
 
 
+@pytest.mark.slow
 def test_evaluators_loaded_together_are_wrapped_one_by_one() -> None:
     text = "from langchain_classic.evaluation import load_evaluators\n\njudges = load_evaluators({}, llm=llm)\n"
     same, mixed = rewrite(text.format('["qa", "criteria"]')), rewrite(text.format('["qa", "score_string"]'))
