@@ -357,7 +357,7 @@ def _label(decision: Decision) -> str:
     return verdict_text(decision.verdict)
 
 
-def _certain(verdict: Verdict | None) -> dict[str, float] | None:
+def certain(verdict: Verdict | None) -> dict[str, float] | None:
     """Return probabilities that leave no doubt of a verdict, for rules that read them."""
     if verdict is None or isinstance(verdict, frozenset):
         return None
@@ -377,7 +377,7 @@ def _rows(samples: Iterable[Verdict], *, failures: int = 0) -> list[VerdictRow]:
             perturbation="position_swap" if place % 2 else "none",
             swapped=bool(place % 2),
             repetition=place // 2,
-            probabilities=_certain(verdict),
+            probabilities=certain(verdict),
         )
         for place, (verdict, outcome) in enumerate(listed)
     ]

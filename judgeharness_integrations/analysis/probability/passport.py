@@ -257,7 +257,9 @@ class PassportRule:
             return abstained(f"the passport on {self.passport.name} is {self.broken}")
         if question is None:
             return not_graded(f"the passport on {self.passport.name} holds no question {criterion!r:.60}")
-        shares = averaged(rows)
+        failed, shares = sum(not row.answered for row in rows), averaged(rows)
+        if failed:
+            return abstained(f"{failed} of {len(rows)} samples failed, and the passport is of all of them")
         if shares is None:
             return not_graded("a passport reads probabilities, which some answers do not hold")
         return question.decide(shares)

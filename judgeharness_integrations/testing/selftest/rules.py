@@ -10,6 +10,7 @@ from typing import TypeAlias
 from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
 from judgeharness_integrations.analysis.aggregation.decision import Decision
 from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
+from judgeharness_integrations.testing.conformance import certain
 from judgeharness_integrations.testing.selftest.check import Check, Enumeration, FailureCheck, Named
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
 
@@ -37,7 +38,10 @@ _ROUNDING = 1e-12
 @lru_cache(maxsize=64)
 def _row(verdict: Verdict | None, place: int, *, swapped: bool) -> VerdictRow:
     outcome: Outcome = "ok" if verdict is not None else _FAILED[place % len(_FAILED)]
-    return VerdictRow(case_id="case", verdict=verdict, outcome=outcome, repetition=place, swapped=swapped)
+    shares = certain(verdict)
+    return VerdictRow(
+        case_id="case", verdict=verdict, outcome=outcome, repetition=place, swapped=swapped, probabilities=shares
+    )
 
 
 def decision(asked: Rule, outcomes: Outcomes, *, min_valid: int | None = None) -> Decision:
@@ -208,13 +212,19 @@ def at_random(*, tie: float) -> Enumeration:
     return look
 
 
-_STRICT = ("strict_majority", "supermajority(2/3)", "supermajority(1)", "abstain_on_disagreement")
+_STRICT = (
+    "strict_majority",
+    "supermajority(2/3)",
+    "supermajority(1)",
+    "abstain_on_disagreement",
+    "mean_probability(0.8)",
+)
 
 
 _ONE_AT_A_TIME = ("majority", "supermajority(1/2)", "swap_consensus", "net_preference")
 
 
-_NUMBERS = ("median", "median(pass_at=4)", "mean", "trimmed_mean(0.2)", "mode")
+_NUMBERS = ("median", "median(pass_at=4)", "mean", "trimmed_mean(0.2)", "mode", "expected_score")
 
 
 _LABEL_RULES = (*_STRICT, *_ONE_AT_A_TIME)
@@ -242,8 +252,8 @@ FAILURES: tuple[Check, ...] = (
         points=_points(_STRICT, _N),
         sequences=step_by_step(gains),
         fast=3 * len(_STRICT),
-        note="of strict_majority, abstain_on_disagreement and supermajority above 1/2 alone: a failure can break a tie "
-        "that the other rules abstain from",
+        note="of strict_majority, abstain_on_disagreement, supermajority and mean_probability above 1/2 alone: a "
+        "failure can break a tie that the other rules abstain from",
     ),
     FailureCheck(
         name="failures: a vote that fails never helps its own label",
