@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_record
@@ -114,9 +115,32 @@ def rule_fixed_of_run(
         min_valid: valid samples a verdict needs now.
 
     """
-    designs = [next(_documents(log, rows), {}).get("design", {}) for rows in judges.values()]  # one a judge of a run
-    own = {(one.get("rule"), one.get("min_valid"), one.get("rule_fixed")) for one in designs}
+    own = {(one.get("rule"), one.get("min_valid"), one.get("rule_fixed")) for one in _designs(log, judges)}
     return "before" if own == {(rule.name, min_valid, "before")} else "after"
+
+
+def rule_of_run(log: Path, judges: Mapping[str, Sequence[VerdictRow]]) -> tuple[Rule, int | None] | None:
+    """Return the rule of the run that rows are of, and its quorum; None where its results do not stand beside them.
+
+    Args:
+        log: see `rule_fixed_of_run`.
+        judges: see there.
+
+    Raises:
+        UsageError: the rule is a function of the caller's own, which no folder holds.
+
+    """
+    known = next(filter(None, _designs(log, judges)), None)  # a run has one rule
+    if known is None:
+        return None
+    if known["rule"] is None:
+        raise UsageError(f"{log}: its rule is a function of the caller's own, which it does not hold: give --rule.")
+    return named_rule(known["rule"]), known["min_valid"]
+
+
+def _designs(log: Path, judges: Mapping[str, Sequence[VerdictRow]]) -> list[Mapping[str, Any]]:
+    """Return the design of each judge of a run, empty where it is not known; there is one a judge."""
+    return [next(_documents(log, rows), {}).get("design", {}) for rows in judges.values()]
 
 
 def certificates_of_run(
