@@ -33,6 +33,7 @@ from judgeharness_integrations.analysis.runs.folder import (
 )
 from judgeharness_integrations.analysis.runs.noted import NotedRun, noted_of_run
 from judgeharness_integrations.analysis.runs.report import nothing_graded
+from judgeharness_integrations.analysis.runs.stopped import replay_at_stop
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
@@ -117,6 +118,9 @@ def replay_log(
             "cases": cases,
         }
         known = _calibrations(log, calibration, groups)
+        if noted.gates is not None and noted.gates.stopped:
+            own_rule = options["rule_fixed"] == "before"
+            report = replace(report, judges=replay_at_stop(report.judges, noted.gates, own_rule=own_rule))
         if known or report.certificates:
             report = anchored(report, known, groups, chosen, min_valid=min_valid, stopped=shown["stopped"])
         if asked is None:

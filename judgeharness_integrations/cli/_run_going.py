@@ -15,6 +15,7 @@ from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarn
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.runs.stopped import accuracy_at_stop
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
@@ -127,6 +128,7 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
     _export(going, state=document["state"])
     if going.until:  # known before the report is read, which compares no cases of such a run
         document["gates"] = GateReport(checks=(), sequential=going.gates.about, stopped=True).to_dict()
+        _intervals_at_stop(document, None)
     _write(document, going)
     gates, problem = check_run(
         going.place.folder,
@@ -138,6 +140,8 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
     )
     if gates is not None:
         document["gates"] = gates.to_dict()
+        if going.until:
+            _intervals_at_stop(document, gates)
         _write(document, going)
     _tell(document, going, gates)
     code = _ended(document, going, stopped) or gate_exit(gates)
@@ -146,6 +150,13 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
     if problem is not None:
         typer.echo(f"error: {safe_text(problem, _LONGEST)}", err=True)
     return code
+
+
+def _intervals_at_stop(document: Mapping[str, Any], gates: GateReport | None) -> None:
+    """Give accuracies the interval of the gate on them, which holds at every look; without such a gate none."""
+    for entry in (entry for judge in document["judges"] for entry in judge["criteria"]):
+        found = None if gates is None else accuracy_at_stop(gates, entry["judge"], entry["criterion"])
+        entry["accuracy_95"] = None if found is None else list(found)
 
 
 def _export(going: RunGoing, *, state: str) -> None:
