@@ -130,16 +130,15 @@ def verdict_shares(counts: Mapping[Verdict, int], cases: int) -> str:
     return "\n".join(shown[:_MOST_VERDICTS]) + ("\n…" if len(shown) > _MOST_VERDICTS else "") or "-"
 
 
-def control_lines(found: Controls, *, stopped: bool = False) -> Iterator[str]:
-    """Yield what judges that read nothing get right, and whether a judge is better than the best of them.
+def control_line(found: Controls, *, stopped: bool = False) -> str:
+    """Return what judges that read nothing get right, and whether a judge is better than the best of them.
 
     Args:
         found: the controls.
         stopped: whether asking ended because of what was answered, where the sentence's interval is not valid.
 
     """
-    yield found.line
-    yield f"{found.sentence} by an interval over a fixed number of cases" if stopped else found.sentence
+    return f"{found.told} by an interval over a fixed number of cases" if stopped else found.told
 
 
 def stopping_sentences(entries: Iterable[JudgeReplay]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.reporting.calibrationtext import uncalibrated
 from judgeharness_integrations.reporting.measured import (
     Measured,
-    control_lines,
+    control_line,
     level_text,
     measured_table,
     named_after,
@@ -101,8 +101,7 @@ def _about(judge: Mapping[str, Any], *, stopped: bool = False) -> Iterator[str]:
     yield from stopping_sentences(JudgeReplay.from_dict(entry) for entry in judge["criteria"])
     for entry in judge["criteria"]:
         if entry.get("controls"):
-            lines = control_lines(Controls.from_dict(entry["controls"]), stopped=stopped)
-            yield from (_of(entry["criterion"], line) for line in lines)
+            yield _of(entry["criterion"], control_line(Controls.from_dict(entry["controls"]), stopped=stopped))
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"
     for name, count in judge["skipped_perturbations"].items():

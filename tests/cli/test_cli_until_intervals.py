@@ -57,7 +57,7 @@ def test_accuracy_of_a_stopped_run_has_the_interval_of_its_gate_everywhere(
     own = command("replay", tmp_path / "out", "--rule", "majority").out
     assert told in own
     assert "with gold by an interval over a fixed" not in own
-    assert "decided cases by an interval over a fixed number of cases" in words(own)
+    assert "more right by an interval over a fixed number of cases" in words(own)
     other = command("replay", tmp_path / "out", "--rule", "strict_majority").out
     assert (told in other, "no interval" in other, STOPPED in words(other)) == (False, True, True)
 
