@@ -75,3 +75,13 @@ def test_another_run_of_the_log_is_held_to_no_plan_of_the_folder(command: Comman
     lose(out, "repetition > 0")
     found = command("replay", out / "verdicts.sqlite", "--rule", "majority", "--run", "other", "--json")
     assert (found.json["judges"][0]["decided"], found.err) == (20, "")
+
+
+def test_a_report_tells_samples_without_a_verdict_once(command: Command, out: Path) -> None:
+    lose(out, "case_id IN ('c0', 'c5') OR (case_id IN ('c10', 'c15') AND repetition > 0)")
+    with sqlite3.connect(out / "verdicts.sqlite") as database:
+        failed = "UPDATE judgeharness_verdicts SET verdict = NULL, outcome = 'unparsed' WHERE case_id = 'c1'"
+        database.execute(f"{failed} AND repetition = 0")
+    told = command("report", out, "--all").out
+    assert told.count("failed samples: 2 unparsed, 20 without an answer of 120") == 1
+    assert "hold no verdict" not in told.partition("cases:")[0].partition("every case")[0]
