@@ -12,6 +12,7 @@ import pytest
 from support.gated import case as judged_case
 
 from judgeharness_integrations.analysis.gates.report import STOPPED, GateCheck, GateReport
+from judgeharness_integrations.analysis.measure import remeasure
 from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.analysis.runs.stopped import replay_at_stop
@@ -89,7 +90,7 @@ def test_a_whole_run_keeps_its_intervals(stopped: Callable[..., Any]) -> None:
 
 
 def test_gates_that_checked_nothing_leave_numbers_of_another_rule_as_they_are() -> None:
-    cases = [judged_case(f"c{n}", ["PASS"]) for n in range(5)]
+    cases = [remeasure(judged_case(f"c{n}", ["PASS"]), "strict_majority") for n in range(5)]
     none = GateReport(checks=(), sequential="suite", stopped=True)
     section = run_report(cases, gates=none).judges[0]
     assert section.criteria == run_report(cases).judges[0].criteria
