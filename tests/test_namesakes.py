@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
-from judgeharness_integrations.analysis.runs.folder import json_lines, report_of_recorded
+from judgeharness_integrations.analysis.runs.folder import report_of_recorded
+from judgeharness_integrations.analysis.runs.noted import json_lines
 from judgeharness_integrations.judging.judge import as_judge
 from judgeharness_integrations.judging.recording import recording, to_file, warned
 from judgeharness_integrations.testing import ScriptedJudge

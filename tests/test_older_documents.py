@@ -49,7 +49,7 @@ CONTROLS = "`check` prints what judges that read nothing get on the same cases, 
 EVERY_JUDGE = "every judge of a log that decided about the labels is a candidate"
 SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversations were scored"
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
-CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate`, too"
+CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate` and in panels, too"
 FEW_CLUSTERS = "few clusters do not show how alike their cases are: intervals of rates are wider"
 AGREEING = "interval and test of `compare` agree about 0; clusters are exchanged by other draws"
 RIGHT = "`compare`, `rank` and `check` call the share of all labelled cases that is right `right_of_labelled`"
@@ -124,7 +124,7 @@ READS = [
     Read(
         "kappa",
         "agreement kappa runs/graded/verdicts.jsonl --raters polite,strict --resamples 20",
-        INTERVALS,
+        {**INTERVALS, "cluster": CLUSTERS, "clusters": CLUSTERS},
     ),
     Read(
         "kappa-people",

@@ -341,7 +341,12 @@ def test_quorum() -> None:
 def test_planned_samples_make_unfinished_cases_not_graded() -> None:
     rows = [row("A", "whole"), row("A", "whole", repetition=1), row("A", "part")]
     entry = replay_criterion(
-        rows, rule("majority"), judge="j", criterion="verdict", planned={"whole": 2, "part": 2, "never": 2}
+        rows,
+        rule("majority"),
+        judge="j",
+        criterion="verdict",
+        planned_cases=3,
+        samples={("", "j", "whole"): 2, ("", "j", "part"): 2},
     )
     assert (entry.cases, entry.decided, entry.not_graded) == (3, 1, 2)
     nothing = replay_criterion([], rule("majority"), judge="j", criterion="verdict")

@@ -188,9 +188,11 @@ def _mapped(value: Any, change: Callable[[str], str], *, readable: bool) -> Any:
         return value if all(map(is_, parts, value)) else type(value)(parts)
     if isinstance(value, BaseModel):
         held = vars(value) if value.__pydantic_extra__ is None else {**vars(value), **value.__pydantic_extra__}
-        return value.model_copy(update=new) if (new := _changed(held, change, readable=readable)) else value
+        others = _changed(held, change, readable=readable)
+        return value.model_copy(update=others) if others else value
     if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - the first is quick, and most are
-        return {**value, **new} if (new := _changed(value, change, readable=readable)) else value
+        others = _changed(value, change, readable=readable)
+        return {**value, **others} if others else value
     return value
 
 

@@ -10,6 +10,7 @@ from judgeharness_integrations.analysis.calibration.population import column_tex
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
+NO_VERDICT = "hold no verdict"
 UNCALIBRATED = "uncalibrated: how often this rule is right was not measured"
 EXPLORATORY = "rule chosen after the samples: exploratory"
 COUNTS_ALONE = "read from its counts alone: perturbations, rows, single answers, cost and calibration are not known"
@@ -78,7 +79,7 @@ def _samples(result: HarnessResult) -> Iterator[str]:
 def _criterion(measured: CriterionResult) -> Iterator[str]:
     asked = measured.taken if measured.censored else measured.planned
     if failed := max(asked - measured.valid, 0):
-        yield f"{failed} of {asked} samples of {measured.criterion} hold no verdict"
+        yield f"{failed} of {asked} samples of {measured.criterion} {NO_VERDICT}"
     if measured.censored:
         yield f"consistency of all {measured.planned} samples of {measured.criterion}: {asked} settled the decision"
     independence = measured.independence

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.runs.folder import json_lines
+from judgeharness_integrations.analysis.runs.noted import json_lines
 from judgeharness_integrations.audit.labels import storing_labels
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion, PairwiseCase, read_cases

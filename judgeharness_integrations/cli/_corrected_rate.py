@@ -24,7 +24,7 @@ from judgeharness_integrations.analysis.calibration.corrected import (
     corrected_rate,
     corrected_rate_of_counts,
 )
-from judgeharness_integrations.analysis.calibration.items import read_labels
+from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, read_labels
 from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
@@ -38,7 +38,7 @@ from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
 from judgeharness_integrations.judging.joining import joined, read_gold
 from judgeharness_integrations.reporting.terminal import console, safe, say, table
 from judgeharness_integrations.verdictlog import VerdictRow
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 
@@ -59,7 +59,7 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
     chosen = rule_of(rule)
     with without_replay_advice():
         judge, criterion, rows = _rows(request, log)
-        rows, notes = _with_labels(rows, request)
+        rows, split, notes = _with_labels(rows, request, criterion)
         known = {name for row in rows for name in row.attributes}
         if request.cluster not in {None, *known}:
             raise UnknownNameError("column", request.cluster or "", known)
@@ -70,18 +70,22 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
     fixed = rule_fixed_of_run(log, {judge: rows}, chosen)
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed=fixed, notes=notes)
     if request.calibration is None:
-        return _with_gold(cases, request, criterion, log), origin
+        tied = [case.case_id in split for case in cases]
+        return _with_gold(cases, request, criterion, log, split=tied), origin
     return _with_calibration(cases, request, request.calibration, origin)
 
 
-def _with_labels(rows: list[VerdictRow], request: CorrectedRateRequest) -> tuple[list[VerdictRow], tuple[str, ...]]:
-    """Return the rows with the labels of a file, where one is given, and what is to be said about them."""
+def _with_labels(
+    rows: list[VerdictRow], request: CorrectedRateRequest, criterion: str
+) -> tuple[list[VerdictRow], set[str], tuple[str, ...]]:
+    """Return the rows with the labels of a file, where one is given, the cases people are split on, and sentences."""
     if request.gold is None:
-        return rows, ()
+        return rows, set(), ()
     if request.calibration is not None:
         raise UsageError("labels come from --gold or from --calibration: leave out one of them.")
     found = joined(rows, read_gold(request.gold), texts=request.labels)
-    return list(found.rows), found.notes(str(request.gold))
+    split = {case_id for case_id, name in found.split if name in (criterion, ONLY_CRITERION)}
+    return list(found.rows), split, found.notes(str(request.gold), ties=False)
 
 
 def _rows(request: CorrectedRateRequest, log: Path) -> tuple[str, str, list[VerdictRow]]:
@@ -100,7 +104,7 @@ def _rows(request: CorrectedRateRequest, log: Path) -> tuple[str, str, list[Verd
 
 
 def _with_gold(
-    cases: Sequence[CaseDecision], request: CorrectedRateRequest, criterion: str, log: Path
+    cases: Sequence[CaseDecision], request: CorrectedRateRequest, criterion: str, log: Path, *, split: Sequence[bool]
 ) -> CorrectedRate:
     labelled = [
         (
@@ -129,6 +133,7 @@ def _with_gold(
     return corrected_rate(
         judged=_judged(cases, positive),
         labels=labels,
+        split=split,
         clusters=_clusters(cases, request.cluster),
         labels_are=assumption(request.labels_are),
         positive=positive,
@@ -237,6 +242,11 @@ def _comparable(report: CalibrationReport, origin: Origin, cases: Sequence[CaseD
         yield f"the calibration is of judge {report.judge!r}, the log of {origin.judge!r}"
     if not report.calibrated:
         yield f"the labels are those of {report.source.removeprefix('model:')}, not people's: so is the corrected rate"
+    if report.excluded_ties:
+        yield (
+            f"the calibration leaves out {counted(report.excluded_ties, 'evenly split label')}, so that it speaks for "
+            "cases people agree on: the rate with them is told where the labels are given as --gold FILE"
+        )
     if same := _shared(report, cases):
         yield f"{same} cases of the log are among those it was calibrated on: the intervals take them for others"
     if labelled := sum(case.gold is not None for case in cases):

@@ -28,6 +28,7 @@ from judgeharness_integrations.analysis.planning import (
 )
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
+from judgeharness_integrations.analysis.runs.folder import rule_of_run
 from judgeharness_integrations.cli._asking import Asking, money_notes
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._shared_options import names_in
@@ -223,8 +224,10 @@ class _Configured:
 
 @dataclass(frozen=True, kw_only=True)
 class _Read:
-    """What a log says."""
+    """What a log says, and the rule that is planned on: that of the run it is of, where none was named."""
 
+    rule: Rule | None = None
+    min_valid: int | None = None
     pilot: Pilot | None = None
     variances: GStudy | None = None
     every: Sequence[VerdictRow] = ()
@@ -235,17 +238,17 @@ def print_plan(asked: PlanRequest) -> None:
     _check(asked)
     configured = _Configured() if asked.config is None else _configured(asked.config)
     folds = configured.rule if asked.rule is None else rule(asked.rule)
+    read = _Read(rule=folds) if asked.pilot is None else _read(asked.pilot, asked.judge, asked.criterion, folds)
     wanted = Wanted(
         goal=_goal(asked),
-        rule=folds,
-        min_valid=configured.min_valid,
+        rule=read.rule,
+        min_valid=read.min_valid if configured.min_valid is None else configured.min_valid,
         rate=asked.rate,
         perturbations=asked.perturbations,
         present=configured.present,
         sensitivity=asked.sensitivity,
         specificity=asked.specificity,
     )
-    read = _Read() if asked.pilot is None else _read(asked.pilot, asked.judge, asked.criterion, folds)
     price, money = _price_per_call(asked, configured, read.every)
     limits = Limits(
         cases=configured.cases if asked.cases is None else asked.cases,
@@ -271,7 +274,7 @@ def print_plan(asked: PlanRequest) -> None:
             delta=asked.delta,
             assurance=wanted.goal.share,
             candidates=1 if asked.candidates is None else asked.candidates,
-            rule=folds,
+            rule=read.rule,
             by=", ".join(names_in(asked.by)) or None,
         )
     if asked.as_json:
@@ -361,10 +364,14 @@ def _read(log: Path, judge: str | None, criterion: str | None, folds: Rule | Non
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} criteria: choose one with --criterion.")
     [group] = groups.values()
+    min_valid: int | None = None
+    if folds is None and (own := rule_of_run(log, judges)) is not None:
+        folds, min_valid = own
     asked = [_under_prompt(row, judge or "") for row in group] if pattern else group
     pilot = pilot_of(asked, pass_at=None if folds is None else pass_mark(folds))
     mine = [row for row in every if row.judge in judges]  # tokens stand on a call's first row
-    return _Read(pilot=pilot, variances=gstudy(group, positive=pilot.positive), every=mine)
+    variances = gstudy(group, positive=pilot.positive)
+    return _Read(rule=folds, min_valid=min_valid, pilot=pilot, variances=variances, every=mine)
 
 
 def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:

@@ -67,9 +67,9 @@ def _of_run(rows: Sequence[VerdictRow], run: str | None, log: Path) -> list[Verd
 
 def stop_notes(log: Path, run: str | None = None) -> tuple[str, ...]:
     """Return what intervals do not tell where the log is that of a run which ended because of a gate; else nothing."""
-    from judgeharness_integrations.analysis.runs.folder import noted_of_run  # noqa: PLC0415 - few need it
+    from judgeharness_integrations.analysis.runs.noted import noted_of_run  # noqa: PLC0415 - few need it
 
-    _, own = noted_of_run(log, run)
+    own = noted_of_run(log, run).gates
     return () if own is None or not own.stop else (own.stop,)
 
 

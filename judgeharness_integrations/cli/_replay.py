@@ -13,7 +13,7 @@ import typer
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
@@ -28,11 +28,12 @@ from judgeharness_integrations.analysis.runs.folder import (
     calibrations_of_run,
     certificates_of_run,
     documents_of_run,
-    noted_of_run,
     rule_fixed_of_run,
     unknown_certificate,
 )
-from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
+from judgeharness_integrations.analysis.runs.noted import NotedRun, noted_of_run
+from judgeharness_integrations.analysis.runs.report import nothing_graded
+from judgeharness_integrations.analysis.runs.stopped import replay_at_stop
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
@@ -106,16 +107,20 @@ def replay_log(
         options["certificates"] = _certificates(log, certificate, groups, chosen)
         if not options["certificates"] and (unknown := unknown_certificate(log, rows)):
             typer.echo(unknown, err=True)
-        planned, own = noted_of_run(log, run)
-        report = replay(rows, chosen, planned=planned, like=cases.like, **options)
+        noted = noted_of_run(log, run)
+        options["samples"] = noted.samples_of(rows)
+        report = replay(rows, chosen, planned=noted.cases, like=cases.like, **options)
         shown: dict[str, Any] = {
-            "stopped": own is not None and own.stopped,
+            "stopped": noted.gates is not None and noted.gates.stopped,
             "source": str(log),
             "as_json": as_json,
-            "planned": planned,
+            "noted": noted,
             "cases": cases,
         }
         known = _calibrations(log, calibration, groups)
+        if noted.gates is not None and noted.gates.stopped:
+            own_rule = options["rule_fixed"] == "before"
+            report = replace(report, judges=replay_at_stop(report.judges, noted.gates, own_rule=own_rule))
         if known or report.certificates:
             report = anchored(report, known, groups, chosen, min_valid=min_valid, stopped=shown["stopped"])
         if asked is None:
@@ -124,7 +129,7 @@ def replay_log(
         from judgeharness_integrations.cli._replay_gates import check_replay, tell_gates  # noqa: PLC0415 - for few
 
         every = cases.rows if run is None else rows_of_log(log, labels=labels)
-        checked = check_replay(asked, rows, chosen, known, every=every, planned=planned, own=own, **options)
+        checked = check_replay(asked, rows, chosen, known, every=every, planned=noted.cases, own=noted.gates, **options)
         _show(report, checked, rows, judges, **shown)
         tell_gates(checked, stderr=as_json)
         return gate_exit(checked, graded=report.graded)
@@ -161,12 +166,12 @@ def _show(
     *,
     stopped: bool,
     source: str,
-    planned: Mapping[str, int],
+    noted: NotedRun,
     cases: CasePatterns,
     as_json: bool,
 ) -> None:
     asked = rows_of_judges(rows, judges)
-    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned, cases), *_ungraded(report)]
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, noted, cases), *_ungraded(report)]
     if as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
@@ -180,15 +185,10 @@ def _show(
     show_section(replay_section(report, groups, like=cases.like, source=source, notes=notes), console())
 
 
-def _missing(
-    asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int], cases: CasePatterns
-) -> Iterator[str]:
-    """Yield how many of a judge's planned cases have no row, and how many are copies."""
+def _missing(asked: Mapping[str, Sequence[VerdictRow]], noted: NotedRun, cases: CasePatterns) -> Iterator[str]:
+    """Yield how many of a judge's planned cases and samples have no row, and how many cases are copies."""
     for judge, rows in asked.items():
-        wanted, groups = planned.get(judge, 0), by_case(rows)
-        found = sum(cases.like.get((held, judge, case_id), 1) for held, case_id in groups)
-        if (never := wanted - found) > 0:
-            yield f"{judge}: {never_asked(never, wanted)}: not graded"
+        yield from (f"{judge}: {line}" for line in noted.gaps(judge, rows, cases.like))
         yield from (f"{judge}: {line}" for line in copied_cases(rows))  # patterns stand for no copies
 
 

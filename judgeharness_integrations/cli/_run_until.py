@@ -14,8 +14,8 @@ import typer
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import pass_mark
 from judgeharness_integrations.analysis.gates.checking import check_gates
-from judgeharness_integrations.analysis.runs.building import told_at_stop
 from judgeharness_integrations.analysis.runs.reading import read_report
+from judgeharness_integrations.analysis.runs.stopped import told_at_stop
 from judgeharness_integrations.cli._output import append_summary
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.plan import Plan

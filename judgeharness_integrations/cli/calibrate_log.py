@@ -40,7 +40,8 @@ from judgeharness_integrations.analysis.calibration.saved import labelled_last_a
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
-from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
+from judgeharness_integrations.analysis.runs.folder import documents_of_run, rule_fixed_of_run
+from judgeharness_integrations.analysis.runs.noted import noted_of_run
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import names_of, same_model
 from judgeharness_integrations.cli._asking import judge_model
@@ -299,7 +300,7 @@ def labelled_rows(
 
 def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:
     """Yield that a run was cut off, whose cases stand for the others in random order alone."""
-    planned = noted_of_run(log, run)[0].get(rows[0].judge, 0)
+    planned = noted_of_run(log, run).cases.get(rows[0].judge, 0)
     if (never := planned - len({row.case_id for row in rows})) > 0:
         yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 

@@ -41,7 +41,9 @@ class PlanRequest:
     ] = None
     rule: Annotated[
         str | None,
-        typer.Option(help="Rule of the decisions.", show_default="the configuration's, else majority or median"),
+        typer.Option(
+            help="Rule of the decisions.", show_default="the configuration's, the pilot's, majority or median"
+        ),
     ] = None
     assurance: Annotated[float, typer.Option(help="Share of studies that are to reach the goal.")] = 0.8
     correlation: Annotated[

@@ -21,6 +21,7 @@ from judgeharness_integrations.analysis.ranking.comparing import Against
 from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, Ties
 from judgeharness_integrations.analysis.ranking.curation import CutTies
 from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+from judgeharness_integrations.analysis.ranking.pointwise import pairs_of_scores
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, method_named
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
@@ -222,7 +223,9 @@ def material_of(
     return Material(
         found=found,
         report=replace(
-            leaderboard(found), unvaried=_unvaried(rows, cases), copies=() if found.scored else _copies(rows, request)
+            leaderboard(found),
+            unvaried=_unvaried(rows, cases),
+            copies=_copies(pairs_of_scores(found.scored) if found.scored else rows, request),
         ),
         pointwise=source.pointwise(found),
         scores=scores.rows,

@@ -19,6 +19,7 @@ from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.runs.stopped import accuracy_at_stop
 from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gates import gate_exit, gates_of
@@ -304,6 +305,7 @@ def _write_down(job: RunJob, stopped: BaseException | None) -> int:
     _export(job, state=document["state"])
     if job.until:  # known before the report is read, which compares no cases of such a run
         document["gates"] = GateReport(checks=(), sequential=job.gates.about, stopped=True).to_dict()
+        _intervals_at_stop(document, None)
     _write(document, job)
     gates, problem = check_run(
         job.place.folder,
@@ -315,6 +317,8 @@ def _write_down(job: RunJob, stopped: BaseException | None) -> int:
     )
     if gates is not None:
         document["gates"] = gates.to_dict()
+        if job.until:
+            _intervals_at_stop(document, gates)
         _write(document, job)
     _print(document, job, gates)
     code = _exit_code(document, job, stopped) or gate_exit(gates)
@@ -323,6 +327,13 @@ def _write_down(job: RunJob, stopped: BaseException | None) -> int:
     if problem is not None:
         typer.echo(f"error: {safe_text(problem, _LONGEST)}", err=True)
     return code
+
+
+def _intervals_at_stop(document: Mapping[str, Any], gates: GateReport | None) -> None:
+    """Give accuracies the interval of the gate on them, which holds at every look; without such a gate none."""
+    for entry in (entry for judge in document["judges"] for entry in judge["criteria"]):
+        found = None if gates is None else accuracy_at_stop(gates, entry["judge"], entry["criterion"])
+        entry["accuracy_95"] = None if found is None else list(found)
 
 
 def _export(job: RunJob, *, state: str) -> None:

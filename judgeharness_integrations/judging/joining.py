@@ -30,21 +30,21 @@ _NAMED = 3
 class Joined:
     """Rows with the labels of a file in place of their own.
 
-    `unmatched` are the labelled cases that the rows are not about, `ties` evenly split labels that were left out,
-    `replaced` says whether the rows held labels before. `labelled` of `cases` have a label now. `strange` counts labels
-    of criteria that the rows do not hold.
+    `unmatched` are the labelled cases that the rows are not about, `split` the (case id, criterion) of evenly split
+    labels that were left out, `replaced` says whether the rows held labels before. `labelled` of `cases` have a label
+    now. `strange` counts labels of criteria that the rows do not hold.
     """
 
     rows: tuple[VerdictRow, ...]
     unmatched: tuple[str, ...]
-    ties: int
+    split: tuple[tuple[str, str], ...]
     labelled: int
     cases: int
     replaced: bool
     strange: Mapping[str, int] = field(default_factory=dict)
 
-    def notes(self, source: str) -> tuple[str, ...]:
-        """Return what is to be known of the join, as sentences."""
+    def notes(self, source: str, *, ties: bool = True) -> tuple[str, ...]:
+        """Return what is to be known of the join, as sentences; without `ties` nothing of evenly split labels."""
         told = [f"labels of {source}: {self.labelled} of {self.cases} cases of the log are labelled"]
         if self.unmatched:
             named = ", ".join(self.unmatched[:_NAMED]) + (", ..." if len(self.unmatched) > _NAMED else "")
@@ -58,10 +58,10 @@ class Joined:
                 f"labels of criteria that the log does not hold, and count for nothing: {sum(self.strange.values())} "
                 f"({names}{more})"
             )
-        if self.ties:
+        if ties and self.split:
             told.append(
                 "evenly split labels that were left out, so that the labelled cases are those people agree on: "
-                f"{self.ties}"
+                f"{len(self.split)}"
             )
         if self.replaced:
             told.append("the gold column of the log was not used")
@@ -82,19 +82,19 @@ def read_gold(path: str | PathLike[str], *, name: str | None = None, source: str
     if not any("gold" in columns for _, columns in records):
         raise CaseError(f"{path} has no column gold: merge the logs of annotators with `judgeharness label --merge`.")
     labels: dict[str, dict[str, Any]] = {}
-    ties = 0
+    ties: list[tuple[str, str]] = []
     for line, columns in records:
         case_id, parts = _labels(columns, f"{path}, line {line}")
         mine = labels.setdefault(case_id, {})
         for criterion, label in parts.items():
             if label is None:
-                ties += _several(columns)
+                ties += [(case_id, criterion)] * _several(columns)
             elif criterion in mine:
                 raise CaseError(f"{path}, line {line}: labels case {case_id!r:.80} twice: keep one label.")
             else:
                 mine[criterion] = label
     examples = tuple(({"case_id": case_id}, parts) for case_id, parts in labels.items() if parts)
-    return CalibrationSet(name or Path(path).name.split(".")[0], examples, source=source, ties=ties)
+    return CalibrationSet(name or Path(path).name.split(".")[0], examples, source=source, ties=tuple(ties))
 
 
 def _labels(columns: Mapping[str, Any], where: str) -> tuple[str, Mapping[str, Any]]:
@@ -127,7 +127,7 @@ def joined(rows: Sequence[VerdictRow], labels: CalibrationSet, *, texts: bool = 
         UsageError: labels name no criterion and the rows hold several, or no label is of a case of the rows.
 
     """
-    golds, ties = labels.golds()
+    golds, _ = labels.golds()
     groups = by_criterion(voting(rows))
     if len(groups) > 1 and any(ONLY_CRITERION in mine for mine in golds.values()):
         raise UsageError(
@@ -146,7 +146,7 @@ def joined(rows: Sequence[VerdictRow], labels: CalibrationSet, *, texts: bool = 
     return Joined(
         rows=found,
         unmatched=tuple(case_id for case_id in map(case_id_of, labels.cases) if case_id not in cases),
-        ties=ties,
+        split=labels.split(),
         labelled=len(labelled),
         cases=len(cases),
         replaced=any(row.gold is not None for row in rows),

@@ -42,7 +42,8 @@ class CalibrationSet:
         source: `human`, `executable` or `model:<name>`.
         consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
         positive: the label precision and recall are about.
-        ties: evenly split items that were left out before, as by `judgeharness label --merge`.
+        ties: (case id, criterion) of evenly split items that were left out before, as by `judgeharness label --merge`;
+            the criterion is empty where it is the judge's only one.
         candidates: how many judges, prompts and rules are measured on these labels in all, of which one is chosen:
             their intervals hold together. None: not known, and each has its own.
         by: a column of the cases: rates are told for each of its values, too.
@@ -54,7 +55,7 @@ class CalibrationSet:
     source: str = "human"
     consensus: str = "majority"
     positive: str | None = None
-    ties: int = 0
+    ties: Sequence[tuple[str, str]] = ()
     candidates: int | None = None
     by: str | None = None
 
@@ -87,17 +88,25 @@ class CalibrationSet:
 
         A label given without a criterion stands under the empty name: the judge's only criterion.
         """
+        golds, split = self._agreed()
+        return golds, len(split)
+
+    def split(self) -> tuple[tuple[str, str], ...]:
+        """Return (case id, criterion) of the evenly split items, those that were left out before among them."""
+        return self._agreed()[1]
+
+    def _agreed(self) -> tuple[dict[str, dict[str, Verdict]], tuple[tuple[str, str], ...]]:
         golds: dict[str, dict[str, Verdict]] = {}
-        ties = self.ties
+        ties = [*self.ties]
         for case, label in self.labeled_examples:
             parts = label if isinstance(label, Mapping) else {ONLY_CRITERION: label}
             for criterion, value in parts.items():
                 agreed = _consensus(value, where=f"case {case_id_of(case)!r}")
                 if agreed is None:
-                    ties += 1
+                    ties.append((case_id_of(case), criterion))
                 else:
                     golds.setdefault(case_id_of(case), {})[criterion] = agreed
-        return golds, ties
+        return golds, tuple(ties)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, name: str | None = None, **options: Any) -> CalibrationSet:
@@ -108,7 +117,8 @@ class CalibrationSet:
         """
         labelled = [(case, _without_ties(case)) for case in read_cases(path)]
         found = tuple((case, gold) for case, (gold, _) in labelled if gold is not None)
-        return cls(name or Path(path).name.split(".")[0], found, ties=sum(ties for _, (_, ties) in labelled), **options)
+        ties = tuple((case.case_id, criterion) for case, (_, split) in labelled for criterion in split)
+        return cls(name or Path(path).name.split(".")[0], found, ties=ties, **options)
 
     @classmethod
     def from_rows(cls, rows: Iterable[VerdictRow], *, name: str, **options: Any) -> CalibrationSet:
@@ -125,18 +135,18 @@ class CalibrationSet:
         return cls(name, tuple(({"case_id": case_id}, labels) for case_id, labels in golds.items()), **options)
 
 
-def _without_ties(case: AnswerCase) -> tuple[Any, int]:
-    """Return a case's gold without the evenly split labels of it, None where nothing is left, and their number."""
+def _without_ties(case: AnswerCase) -> tuple[Any, list[str]]:
+    """Return a case's gold without the evenly split labels of it, None where nothing is left, and their criteria."""
     try:
         several = float(case.attributes.get(LABEL_COUNT, 0)) >= _SEVERAL
     except ValueError:  # somebody's own column
         several = False
     gold: Any = case.gold
     if not several or (gold is not None and not isinstance(gold, Mapping)):
-        return gold, 0
+        return gold, []
     parts = {ONLY_CRITERION: None} if gold is None else gold
     kept = {criterion: label for criterion, label in parts.items() if label is not None}
-    return kept or None, len(parts) - len(kept)
+    return kept or None, [criterion for criterion in parts if criterion not in kept]
 
 
 def _consensus(value: object, *, where: str) -> Verdict | None:

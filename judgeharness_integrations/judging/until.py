@@ -21,6 +21,7 @@ from judgeharness_integrations.analysis.gates.sequential import (
     judged_sequentially,
     shuffled,
     unequal_sizes,
+    unit_sums,
     weigh,
 )
 from judgeharness_integrations.judging.cases import CaseFile, case_id_of
@@ -61,7 +62,8 @@ class Until(OneByOne):
 
     Cases come in an order drawn by `seed` and are weighed in it, whichever is answered first; those in flight when the
     gates are settled are finished and kept, but are not part of the evidence. Cases that share the attribute `cluster`,
-    and those that ask word for word the same, come together and are one unit. Give each result to `add`:
+    and those that ask word for word the same, come together and are one unit; about a population copies of a case count
+    as one, by their mean. Give each result to `add`:
 
         until = Until(cases, ["pass_rate>=0.8"])
         for result in harness.evaluate_many(judge, until):
@@ -79,7 +81,7 @@ class Until(OneByOne):
 
     Raises:
         UsageError: the cases cannot be shuffled, a gate is about something that is not measured case by case, or about
-            a population while clusters hold unequally many cases.
+            a population while clusters hold unequally many cases, copies apart.
 
     """
 
@@ -104,6 +106,9 @@ class Until(OneByOne):
         self._unread: Iterator[Case] | None = None
         self._units: list[list[str]] = []
         self._seen = Clusters()  # of a generator
+        self._questions: dict[str, Hashable] = {}  # case -> what it and its copies ask, of a population
+        self._mixed = False  # whether any of those is a copy
+        self._echoes: set[str] = set()  # cases of a generator that ask what an earlier one asked
         self._most, self._size = 1, None if self.gates.about == "population" else 0
         for gate in self.gates.listed:
             _check(gate.expression, self.gates)
@@ -131,10 +136,13 @@ class Until(OneByOne):
         for place in order:
             units.setdefault(names[place], []).append(case_id_of(cases[place]))
         self._ordered, self._units, self.total = ordered, list(units.values()), len(cases)
-        self._most = max(map(len, self._units), default=1)
         self._size = None if self._size is None else len(self._units)
-        if self._size is None and (unequal := unequal_sizes(clusters)):
-            raise UsageError(f"{unequal}; nothing was asked.")
+        if self._size is None:
+            if unequal := unequal_sizes(clusters):
+                raise UsageError(f"{unequal}; nothing was asked.")
+            self._questions = {case_id: clusters.question(case_id) for unit in self._units for case_id in unit}
+            self._mixed = len(set(self._questions.values())) < len(self._questions)
+        self._most = max((len(set(self._asked(unit))) for unit in self._units), default=1)
 
     def __iter__(self) -> Iterator[Case]:
         """Yield the cases until the gates are settled, then those that were answered before."""
@@ -148,20 +156,23 @@ class Until(OneByOne):
                 continue
             self._in_order += 1
             if self._unread is not None:
-                self._check_alone(case)
-                self._units.append([case_id_of(case)])
+                self._take_alone(case)
             self.opened.add(case_id_of(case))
             yield case
 
-    def _check_alone(self, case: Case) -> None:
+    def _take_alone(self, case: Case) -> None:
+        """Take a case of a generator for a unit, unless it asks what an earlier one does."""
         named = named_cluster(attributed(case))
         if named is not None:
             raise UsageError("which cases of a generator share a cluster is not known: give a list of them.")
         if self._seen.add(case_id_of(case), asked_digest(case), named):
-            raise UsageError(
-                f"case {case_id_of(case)!r:.60} asks word for word what an earlier one does, and is no further "
-                "evidence: leave copies out, or give a list of cases."
-            )
+            self._echoes.add(case_id_of(case))
+        else:
+            self._units.append([case_id_of(case)])
+
+    def _asked(self, unit: Sequence[str]) -> list[Hashable]:
+        """Return what each case of a unit asks: copies the same, about a population."""
+        return [self._questions.get(case_id, case_id) for case_id in unit]
 
     @property
     def settled(self) -> bool:
@@ -180,7 +191,10 @@ class Until(OneByOne):
         of = "" if self.total is None else f" of {self.total}"
         state = "settled" if self.settled else "not settled"
         told = f"{len(self.opened)}{of} cases asked, {state} after {self._looked} {units} in random order"
-        beyond = len(self.opened) - sum(map(len, self._units[: self._looked]))
+        if self._echoes:
+            are = "is a copy" if len(self._echoes) == 1 else "are copies"
+            told += f"; {len(self._echoes)} of them {are} of earlier ones, and no evidence"
+        beyond = len(self.opened - self._echoes) - sum(map(len, self._units[: self._looked]))
         if not self.settled or not beyond:
             return told
         kept = (
@@ -192,7 +206,7 @@ class Until(OneByOne):
 
     def add(self, result: HarnessResult) -> None:
         """Take in the result of a case; evidence grows with every unit whose predecessors are all there."""
-        if not result.rows:  # never asked: the evidence ends before it
+        if not result.rows or result.case_id in self._echoes:  # never asked: the evidence ends before it
             return
         self._given[result.case_id] = result
         while not self.settled and self._looked < len(self._units) and self._unit_is_there():
@@ -226,7 +240,7 @@ class Until(OneByOne):
             return
         tracked = self._tracked[key] = _Tracked(gate=gate, criterion=criterion)
         for unit in self._units[: self._looked - 1]:  # no answer was about it before
-            self._count(tracked, [value_without(gate.expression)] * len(unit))
+            self._count(tracked, unit, [value_without(gate.expression)] * len(unit))
 
     def _extend(self, one: _Tracked, unit: Sequence[HarnessResult]) -> None:
         expression, scale = one.gate.expression, self._scale(one)
@@ -238,19 +252,26 @@ class Until(OneByOne):
                 if not 0 <= value <= 1:
                     raise UsageError(f"a score lies outside the scale {scale[0]:g}:{scale[1]:g}: give its true ends.")
             values.append(value)
-        self._count(one, values)
+        self._count(one, [result.case_id for result in unit], values)
 
-    @staticmethod
-    def _count(one: _Tracked, values: Sequence[float | None]) -> None:
-        counted = [value for value in values if value is not None]
-        one.totals.append(sum(counted))
-        one.weights.append(float(len(counted)))
+    def _count(self, one: _Tracked, unit: Sequence[str], values: Sequence[float | None]) -> None:
+        total, weight = unit_sums(values, self._asked(unit))
+        one.totals.append(total)
+        one.weights.append(weight)
 
     def _scale(self, one: _Tracked) -> tuple[float, float] | None:
         return None if one.gate.expression.is_share else self.gates.scale
 
     def _evidence(self, one: _Tracked) -> Evidence:
-        return Evidence(totals=np.array(one.totals), weights=np.array(one.weights), most=self._most, size=self._size)
+        units = self._units[: len(one.totals)]
+        return Evidence(
+            totals=np.array(one.totals),
+            weights=np.array(one.weights),
+            most=self._most,
+            size=self._size,
+            copies=sum(len(unit) - len(set(self._asked(unit))) for unit in units) if self._mixed else 0,
+            mixed=self._mixed,
+        )
 
     def report(self) -> GateReport:
         """Return what the gates say now; what is not settled has not passed."""

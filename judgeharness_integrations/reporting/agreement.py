@@ -79,6 +79,7 @@ def _preface(report: AgreementTable) -> Iterator[str]:
         yield "sets agree when they are the same; by label: is it in the set or not"
     if report.intervals:
         yield f"intervals: {report.intervals}"
+    yield from report.copies
     if any(row.folded for row in report.raters):
         yield f"several answers of one rater about one item are folded by: {report.rule}"
 

@@ -30,6 +30,7 @@ from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_js
 
 FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
 _NAMED: Final = 5
+_IN_REASON: Final = " expected of noise"  # as a reason that counts the flips says
 _OPEN: Final = frozenset({"no difference found", "cannot tell"})
 _MEANINGS: Final = {
     "positive_rate": " (of all cases, abstained and not graded ones too)",
@@ -126,7 +127,7 @@ def details(one: CriterionComparison) -> Iterator[str]:
         clusters = "" if one.main.clusters is None else f", {one.main.clusters} clusters"
         yield (
             f"tested: {measure_text(one.main)}{means}, {one.main.method}{clusters}; {one.main.rose} rose, "
-            f"{one.main.fell} fell; p {p_text(one.main.p)}, adjusted {p_text(one.p_adjusted)}"
+            f"{one.main.fell} fell"
         )
     yield from _controls(one)
     yield from _noise(one)
@@ -168,11 +169,14 @@ def _noise(one: CriterionComparison) -> Iterator[str]:
         )
         if count
     )
+    counts = (
+        f"{noise.observed} flips of {noise.cases} cases, {noise.expected:.1f} expected of noise, 95 % of the time "
+        f"{noise.low}-{noise.high}; "
+    )
+    told = "" if _IN_REASON in one.reason else counts
     yield (
-        f"noise: {noise.observed} flips of {noise.cases} cases; {noise.expected:.1f} expected if samples of the two "
-        f"runs may change places, 95 % of the time {noise.low}-{noise.high} (as many: p {p_text(noise.p_count)}; as "
-        f"far apart: p {p_text(noise.p)}, adjusted {p_text(one.noise_p_adjusted)}; {noise.permutations} "
-        f"permutations){left}"
+        f"noise: {told}samples of the two runs change places in {noise.permutations} permutations; as many flips: p "
+        f"{p_text(noise.p_count)}; answers as far apart: adjusted p {p_text(one.noise_p_adjusted)}{left}"
     )
 
 
@@ -187,8 +191,9 @@ def _power(one: CriterionComparison) -> Iterator[str]:
     )
     needed = "more than 100,000" if one.cases_needed is None else f"{one.cases_needed:,}"
     unit = "points" if one.main.span == 1 else f"% of the scores' range ({one.main.span:g})"
+    said = "" if found in one.reason else f"{found}; "  # where nothing was found the reason has it
     yield (
-        f"power: {found}; {100 * power:.0f} % for a change of {100 * _DROP:g} {unit}; {needed} cases find one of "
+        f"power: {said}{100 * power:.0f} % for a change of {100 * _DROP:g} {unit}; {needed} cases find one of "
         f"{100 * one.detect:g} {unit}"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -28,9 +29,18 @@ def _blocks(gates: GateReport) -> Iterator[Block]:
     yield Table.of(gates.basis, ("gate", "of", "status"), map(_row, ordered), texts=3)
     for check in ordered:
         where = f" ({check.about})" if len(gates.checks) > 1 else ""
-        yield f"{check.gate}{where}: {check.reason}"
+        yield f"{check.gate}{where}: {check.reason.removeprefix(_name(check))}"
     if gates.price:
         yield gates.price
+
+
+_NAME: Final = re.compile(r"[a-z_]+(?:\([^)]*\))?")
+
+
+def _name(check: GateCheck) -> str:
+    """Return the metric as reasons begin with it: the gate before it names it already."""
+    found = _NAME.match(check.gate)
+    return "" if found is None else f"{found[0]} "
 
 
 def _row(check: GateCheck) -> tuple[str, str, str]:

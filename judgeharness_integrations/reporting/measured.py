@@ -77,7 +77,9 @@ def _right(one: Measured) -> str:
         return "\n".join(_lines_of("", one.accuracy))
     if replay.correct is None or not replay.labelled:
         return "-"
-    return f"{share(replay.correct, replay.labelled)}\n{ends(replay.accuracy_interval, 1, scale=100)}"
+    interval = replay.accuracy_interval
+    told = "no interval" if interval is None else ends(interval, 1, scale=100)
+    return f"{share(replay.correct, replay.labelled)}\n{told}"
 
 
 def _consistency(one: Measured) -> str:
@@ -128,10 +130,15 @@ def verdict_shares(counts: Mapping[Verdict, int], cases: int) -> str:
     return "\n".join(shown[:_MOST_VERDICTS]) + ("\n…" if len(shown) > _MOST_VERDICTS else "") or "-"
 
 
-def control_lines(found: Controls) -> Iterator[str]:
-    """Yield what judges that read nothing get right, and whether a judge is better than the best of them."""
-    yield found.line
-    yield found.sentence
+def control_line(found: Controls, *, stopped: bool = False) -> str:
+    """Return what judges that read nothing get right, and whether a judge is better than the best of them.
+
+    Args:
+        found: the controls.
+        stopped: whether asking ended because of what was answered, where the sentence's interval is not valid.
+
+    """
+    return f"{found.told} by an interval over a fixed number of cases" if stopped else found.told
 
 
 def stopping_sentences(entries: Iterable[JudgeReplay]) -> Iterator[str]:

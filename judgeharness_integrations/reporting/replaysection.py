@@ -12,7 +12,7 @@ from judgeharness_integrations.analysis.replay.report import JudgeReplay, Replay
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.measured import (
     Measured,
-    control_lines,
+    control_line,
     measured_table,
     named_after,
     stopping_sentences,
@@ -82,7 +82,7 @@ def _name(entry: JudgeReplay) -> str:
 def _lines(entry: JudgeReplay) -> Iterator[str]:
     """Yield what judges that read nothing get right, and what of gold labels is unread or in clusters."""
     if entry.controls is not None:
-        yield from control_lines(entry.controls)
+        yield control_line(entry.controls, stopped=entry.stopped)
     if entry.unread:
         told = "1 case has a gold label" if entry.unread == 1 else f"{entry.unread} cases have gold labels"
         yield f"{told} that cannot be read beside such decisions, counted as without one"

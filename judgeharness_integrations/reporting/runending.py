@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.reporting.calibrationtext import uncalibrated
 from judgeharness_integrations.reporting.measured import (
     Measured,
-    control_lines,
+    control_line,
     level_text,
     measured_table,
     named_after,
@@ -45,6 +46,8 @@ def ended_section(
 
 
 def _measured(document: Mapping[str, Any]) -> Iterator[Block]:
+    if _stopped(document):
+        yield Strong(f"the run {STOPPED}")
     for judge in document["judges"]:
         yield from (Strong(f"{judge['judge']}: {alert}") for alert in judge["alerts"])
     yield measured_table(_entry(entry, judge) for judge in document["judges"] for entry in judge["criteria"])
@@ -64,7 +67,7 @@ def _entry(entry: Mapping[str, Any], judge: Mapping[str, Any]) -> Measured:
 
 def _judges(document: Mapping[str, Any], certificates: Mapping[str, str]) -> Iterator[str]:
     for judge in document["judges"]:
-        for line in (*_about(judge), *filter(None, [certificates.get(judge["judge"])])):
+        for line in (*_about(judge, stopped=_stopped(document)), *filter(None, [certificates.get(judge["judge"])])):
             yield f"{judge['judge']}: {line}"
 
 
@@ -82,7 +85,12 @@ def _places(folder: Path, log: str) -> Iterator[str]:
     yield f"log: {log}; written to {folder}: verdicts.jsonl, results.jsonl, summary.json"
 
 
-def _about(judge: Mapping[str, Any]) -> Iterator[str]:
+def _stopped(document: Mapping[str, Any]) -> bool:
+    """Whether asking ended because of what was answered."""
+    return bool((document.get("gates") or {}).get("stopped"))
+
+
+def _about(judge: Mapping[str, Any], *, stopped: bool = False) -> Iterator[str]:
     yield from [uncalibrated(judge["criteria"])] if judge["calibration"] is None else _anchor(judge["calibration"])
     yield from (f"not measured: {sentence}" for sentence in judge["not_measured"])
     if unasked := judge["not_asked_cases"]:
@@ -93,8 +101,7 @@ def _about(judge: Mapping[str, Any]) -> Iterator[str]:
     yield from stopping_sentences(JudgeReplay.from_dict(entry) for entry in judge["criteria"])
     for entry in judge["criteria"]:
         if entry.get("controls"):
-            lines = control_lines(Controls.from_dict(entry["controls"]))
-            yield from (_of(entry["criterion"], line) for line in lines)
+            yield _of(entry["criterion"], control_line(Controls.from_dict(entry["controls"]), stopped=stopped))
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"
     for name, count in judge["skipped_perturbations"].items():

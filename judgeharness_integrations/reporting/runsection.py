@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations._rendering import renderer
-from judgeharness_integrations.analysis.boundary import EXPLORATORY, CaseOutcome, case_outcome
+from judgeharness_integrations.analysis.boundary import EXPLORATORY, NO_VERDICT, CaseOutcome, case_outcome
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
@@ -264,8 +264,13 @@ def _about(section: JudgeSection) -> Iterator[str]:
 
 
 def _not_measured(report: RunReport, most: int | None) -> Iterator[Section]:
-    """Yield what was not measured, but for what the sentence about the rule says."""
-    listed = [one.line for one in limits(report) if report.informal or one.sentence != EXPLORATORY]
+    """Yield what was not measured, but for what the sentences about the rule and about failed samples say."""
+    stopped_early = any(one.design.curtail for section in report.judges for one in section.criteria)
+    listed = [
+        one.line
+        for one in limits(report)
+        if (report.informal or one.sentence != EXPLORATORY) and (stopped_early or not one.sentence.endswith(NO_VERDICT))
+    ]
     left = 0 if most is None else max(0, len(listed) - most)
     more = [f"and {counted(left, 'more sentence')} of this kind"] if left else []
     if listed:
@@ -281,9 +286,12 @@ def _of_criterion(summary: CriterionSummary) -> Iterator[str]:
         yield summary.controls.line
         if summary.controls.beaten:  # that it is not stands before everything about the judge
             yield summary.controls.sentence
-    if failed := {name: count for name, count in summary.outcomes.items() if name != "ok" and count}:
+    answered = sum(summary.outcomes.values())
+    left = 0 if summary.design.curtail else max(summary.planned - answered, 0)  # of early stopping they are no failures
+    counts = {**{name: count for name, count in summary.outcomes.items() if name != "ok"}, "without an answer": left}
+    if failed := {name: count for name, count in counts.items() if count}:
         told = ", ".join(f"{count} {name}" for name, count in failed.items())
-        yield f"failed samples: {told} of {sum(summary.outcomes.values())}"
+        yield f"failed samples: {told} of {answered + left}"
 
 
 def _flip(flip: FlipRate) -> str:

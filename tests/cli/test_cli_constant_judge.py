@@ -148,3 +148,13 @@ def test_a_gate_that_is_watched_knows_it_as_well(command: Command, wordy: Path) 
     ran = command("run", wordy, "--yes", "--json", "--until", "accuracy>=0.7")
     (check,) = ran.json["gates"]["checks"]
     assert BESIDE in check["reason"]
+
+
+def test_controls_stand_once_in_a_replay_and_at_the_end_of_a_run(command: Command, tmp_path: Path) -> None:
+    log = tmp_path / "constant.csv"
+    log.write_text(
+        "\n".join(["case_id,verdict,gold", *(f"c{n},PASS,{'FAIL' if n % 4 else 'PASS'}" for n in range(40))])
+    )
+    [line] = [one for one in command("replay", log, "--rule", "majority").out.splitlines() if "controls, " in one]
+    assert line.startswith("judge: controls, right on the same 40 decided cases: always FAIL 0.750, a coin 0.500")
+    assert (line.count("40 decided cases"), "; worse than the best control, always FAIL: -0.5" in line) == (1, True)

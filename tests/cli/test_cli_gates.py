@@ -65,7 +65,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_stands_in_the_summary(command: Com
         ("coverage>=0.25", "passed"),
         ("abstention<=0.75", "passed"),
     ]
-    assert "accuracy>=0.9 (one · verdict): accuracy 1.000 [0.292, 1.000] over 3" in " ".join(ran.err.split())
+    assert "accuracy>=0.9 (one · verdict): 1.000 [0.292, 1.000] over 3" in " ".join(ran.err.split())
     summary = json.loads((path.parent / "results" / "summary.json").read_text())
     assert summary == ran.json
     assert [error.message for error in Draft202012Validator(schema("run-1")).iter_errors(summary)] == []

@@ -177,7 +177,7 @@ def test_facts_name_denominators_and_what_is_missing() -> None:
     assert one.reason.endswith("; not of cases in one run alone (1 only before, 2 only after)")
     assert "1 only before, 2 only after" in found.to_markdown()
     assert any("tested: right of all labelled (abstained and" in line for line in lines)
-    assert any(line.startswith("noise: 1 flips of 2 cases; 0.3") for line in lines)
+    assert any(line.startswith("noise: 1 flips of 2 cases, 0.3 expected of noise") for line in lines)
     assert any("no change can be found with 80 % power" in line for line in lines)
     assert list(differences(found)) == ["judge: rule majority before, strict_majority now"]
     assert any("not known 2 of the cases" in line for line in caveats(found))

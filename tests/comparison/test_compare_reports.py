@@ -126,7 +126,11 @@ def test_fewer_flips_than_noise_makes_are_said() -> None:
 def test_the_power_of_shares_is_about_points() -> None:
     one = only(compare(flat([P, F] * 40), flat([P, F] * 39 + [F, P])))
     power = next(line for line in details(one) if line.startswith("power: "))
-    assert re.search(r"; \d+ % for a change of 10 points; [\d,]+ cases find one of 5 points$", power)
+    assert re.fullmatch(r"power: \d+ % for a change of 10 points; [\d,]+ cases find one of 5 points", power)
+    assert "; 80 % power for a change of " in one.reason
+    told = [one.reason, *details(one)]
+    for number in ("% power", "expected of noise", "p 1.000; 80"):  # each stands once
+        assert sum(number in line for line in told) == 1
 
 
 def test_following_the_advice_about_more_cases_has_its_price() -> None:

@@ -167,14 +167,6 @@ def test_scores_are_weighed_on_their_scale() -> None:
         outside.add(result)
 
 
-def test_a_generator_that_yields_a_copy_is_refused_there() -> None:
-    one, two = AnswerCase(case_id="c1", input="q", output="a"), AnswerCase(case_id="c2", input="q", output="a")
-    until = Until(iter([one, two]), ["pass_rate>=0.5"], in_random_order=True)
-    assert next(iter(until)).case_id == "c1"
-    with pytest.raises(UsageError, match="case 'c2' asks word for word what an earlier one does"):
-        next(iter(until))
-
-
 def test_copies_with_their_answers_exchanged_are_asked_together_as_one_unit() -> None:
     pairs = [
         PairwiseCase(case_id=f"{n}", output=f"a{n}", output_b=f"b{n}", attributes={"cluster": n}) for n in range(9)
@@ -275,6 +267,57 @@ def test_clusters_of_unequal_size_are_refused_of_a_population() -> None:
     suite = Until(unequal, Gates(fail_under=("pass_rate>=0.5",), sequential=True, about="suite"))
     asked(suite)
     assert suite.report().checks[0].status == "passed"
+
+
+def copies(texts: int, *, twice: int = 0, **attributes: str) -> list[AnswerCase]:
+    """Return cases of so many texts, the first few of them twice."""
+    return [
+        AnswerCase(case_id=f"{name}{n}", output=f"text {n}", attributes=attributes)
+        for name, count in (("c", texts), ("again", twice))
+        for n in range(count)
+    ]
+
+
+def passing(until: Until) -> None:
+    """Ask a judge that passes everything but copies."""
+    for case in until:
+        until.add(judged_case(case.case_id, ["FAIL" if case.case_id.startswith("again") else "PASS"] * 3))
+
+
+def test_copies_of_a_case_are_one_unit_of_a_population_by_their_mean() -> None:
+    until = Until(copies(60, twice=30), ["pass_rate>=0.5"], judge="judge", seed=3)
+    passing(until)
+    [check] = until.report().checks
+    looked = next(iter(until.looked.values())).evidence
+    assert looked is not None
+    assert (looked.most, looked.mixed, set(looked.weights)) == (1, True, {1.0})
+    assert set(looked.totals) == {0.5, 1.0}
+    assert (check.status, check.n, check.looked) == ("passed", len(looked.totals), len(looked.totals))
+    assert f"({looked.copies} copies count with what is copied, by the mean)" in check.reason
+
+
+def test_copies_apart_clusters_of_one_size_are_evidence_about_a_population() -> None:
+    clustered = [replace(one, attributes={"cluster": f"k{n % 10}"}) for n, one in enumerate(copies(30))]
+    until = Until([*clustered, *copies(0, twice=4)], ["pass_rate>=0.97"], seed=3)
+    passing(until)
+    looked = next(iter(until.looked.values())).evidence
+    assert looked is not None
+    assert (looked.most, set(looked.weights)) == (3, {3.0})
+    with pytest.raises(
+        UsageError, match=r"4 of 34 cases ask word for word .* from 1 to 4 cases.*: leave copies out, gate"
+    ):
+        Until([*copies(30), *copies(0, twice=4, cluster="k")], ["pass_rate>=0.97"])
+
+
+def test_copies_in_a_generator_are_asked_and_no_evidence() -> None:
+    given = [*copies(3, twice=2), *[AnswerCase(case_id=f"d{n}", output=f"other {n}") for n in range(60)]]
+    until = Until(iter(given), ["pass_rate>=0.97"], in_random_order=True)
+    passing(until)
+    assert until.units == len(until.opened) - 2
+    assert until.ending.endswith("cases in random order; 2 of them are copies of earlier ones, and no evidence")
+    one = Until(iter([*copies(2, twice=1), *given[5:]]), ["pass_rate>=0.97"], in_random_order=True)
+    passing(one)
+    assert one.ending.endswith("; 1 of them is a copy of earlier ones, and no evidence")
 
 
 def test_cases_that_were_answered_before_are_handed_out_after_the_stop() -> None:

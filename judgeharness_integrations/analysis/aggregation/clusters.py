@@ -75,7 +75,7 @@ class Clusters:
         self._golds: dict[Hashable, Mapping[str, Verdict]] = {}
         self._named: dict[str, int] = {}  # value of the column -> the first case that has it
         self._asked: dict[Hashable, int] = {}  # digest of a question -> the first case that asks it
-        self._copied: set[int] = set()
+        self._copied: dict[int, int] = {}  # a copy -> the first case that asks the same
         self._contradicted: set[int] = set()
         self._keys: dict[int, Cluster] = {}
         self._alone = 0  # cases that are not kept
@@ -118,7 +118,7 @@ class Clusters:
         self._join(place, first)
         if named is not None and named == self._names[first]:
             return False
-        self._copied.add(place)
+        self._copied[place] = first
         self._compare(place, first, labels)
         return True
 
@@ -149,6 +149,18 @@ class Clusters:
     def by_measurement(self) -> list[Cluster]:
         """Return the cluster of every time that a case was added."""
         return [self.of(case_id) for case_id, place in self._places.items() for _ in range(self._measured[place])]
+
+    def question(self, case_id: str) -> Hashable:
+        """Return what a case and its copies have in common, and no other case; of a case without a copy it is its own.
+
+        Cases that ask the same in one named cluster are known to belong together, and are no copies.
+        """
+        place = self._places[case_id]
+        return self._copied.get(place, place)
+
+    def by_question(self) -> list[Cluster]:
+        """Return the cluster of every case that is no copy of another one."""
+        return [self.of(case_id) for case_id, place in self._places.items() if place not in self._copied]
 
     def shared(self) -> dict[str, Cluster]:
         """Return case -> cluster of the cases that are not alone: they share one, or were measured several times."""

@@ -376,6 +376,7 @@ def _report(
         panel=description,
         cluster=panel.cluster_name,
         clusters=None if panel.clusters is None else len(np.unique(panel.clusters)),
+        copies=panel.copied,
         rule=panel.rule,
         raters=turnouts(panel, ballots.annotators, candidates),
         fellows=fellows(ballots, standings, min_instances=least),

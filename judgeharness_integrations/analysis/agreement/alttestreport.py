@@ -59,6 +59,7 @@ class Scope:
     epsilon_fits: Mapping[str, str | None]
     multiplicative: bool
     ceilings: tuple[Ceiling, ...]
+    copies: tuple[str, ...] = ()
 
     @property
     def outlying(self) -> tuple[str, ...]:
@@ -82,6 +83,7 @@ class Scope:
         found += self._of_raters()
         found += self._of_fellows()
         found += _ceiling_sentences(self.ceilings)
+        found += self.copies
         found.append(
             "items are taken as independent: name the column of their texts or authors as cluster if not"
             if self.cluster is None
@@ -130,6 +132,7 @@ class Scope:
         own = ("kind", "items", "items_with_two_humans", "panel", "cluster", "clusters", "rule")
         return {
             **{name: getattr(self, name) for name in own},
+            "copies": list(self.copies),
             "kept": dict(self.kept),
             "humans": list(self.humans),
             "raters": [asdict(one) for one in self.raters],

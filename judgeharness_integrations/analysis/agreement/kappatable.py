@@ -114,6 +114,7 @@ class AgreementTable(Rendered):
         rule: folds several answers of one rater about one item.
         cluster: the column whose values a resample draws; None: it draws items.
         clusters: how many values it has.
+        copies: what is to be said of items that ask what others do.
         bootstrap: how intervals were drawn.
         raters: humans first.
         pairs: humans with humans, then humans with each candidate.
@@ -147,6 +148,7 @@ class AgreementTable(Rendered):
     consensus: tuple[ConsensusAgreement, ...]
     per_label: Mapping[str, AgreementTable]
     constant: ConstantAgreement | None = None
+    copies: tuple[str, ...] = ()
 
     @property
     def intervals(self) -> str:
@@ -279,6 +281,7 @@ def agreement_table(
         rule=panel.rule,
         cluster=panel.cluster_name,
         clusters=None if clusters is None else len(np.unique(clusters)),
+        copies=panel.copied,
         bootstrap=bootstrap,
         raters=tuple(rows),
         pairs=tuple(pairs),

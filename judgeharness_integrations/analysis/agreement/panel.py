@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters
 from judgeharness_integrations.analysis.aggregation.deciding import decide
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
@@ -216,7 +217,8 @@ class Panel:
     `rater`, `item` and `values` hold the cells, sorted by rater, then item: `rater` (cells,) indexes `raters`, `item`
     (cells,) indexes `items`; `values` are codes into `labels` (cells,), numbers (cells,) in units of the score, or
     marks (cells, labels) of sets. `labels` is sorted and covers the whole input. `clusters` (items,) says which items
-    belong together, by the column `cluster_name`. `failed` counts answers without a verdict, `folded` the items a
+    belong together, by the column `cluster_name`, or by what they ask (`text`); `copied` says how many ask what others
+    do. `failed` counts answers without a verdict, `folded` the items a
     rater answered more than once (folded by `rule`), `undecided` those of them the rule left without a verdict.
     """
 
@@ -229,6 +231,7 @@ class Panel:
     values: NDArray[Any]
     clusters: NDArray[np.intp] | None = None
     cluster_name: str | None = None
+    copied: tuple[str, ...] = ()
     failed: Mapping[str, int]
     folded: Mapping[str, int]
     undecided: Mapping[str, int]
@@ -249,7 +252,8 @@ class Panel:
         Args:
             rows: the log.
             criterion: which one, when there are several.
-            cluster: the column that says which items belong together.
+            cluster: the column that says which items belong together; items that ask word for word the same do anyhow,
+                and so do those of one value in a column `cluster`.
             rule: folds several answers of one rater about one item.
             labels: labels of sets that exist, also where nobody marked them.
 
@@ -386,6 +390,10 @@ def _build(
     places = np.array(cells.places, np.intp).reshape(-1, 2)
     order = np.lexsort((places[:, 1], places[:, 0]))
     universe = _universe(rows, kind, labels)
+    if cluster is not None:
+        _check_clusters(rows, items, cluster)
+    belonging = Clusters.of_rows(rows, cluster or CLUSTER)
+    together = cluster is not None or len(belonging) < len(items)
     return Panel(
         raters=tuple(raters),
         items=tuple(items),
@@ -394,8 +402,9 @@ def _build(
         rater=places[order, 0],
         item=places[order, 1],
         values=_values(cells.verdicts, kind, universe)[order],
-        clusters=None if cluster is None else _clusters(rows, items, cluster),
-        cluster_name=cluster,
+        clusters=_codes(belonging, items) if together else None,
+        cluster_name=cluster or (_name_of(belonging) if together else None),
+        copied=tuple(belonging.copied),
         failed=Counter(row.judge for row in rows if row.verdict is None),
         folded=cells.folded,
         undecided=cells.undecided,
@@ -471,7 +480,20 @@ def _values(verdicts: Sequence[Verdict], kind: Kind, universe: Sequence[str]) ->
     return np.array(marks, np.bool_).reshape(len(place), len(universe))[[place[verdict] for verdict in verdicts]]
 
 
-def _clusters(rows: Iterable[VerdictRow], items: dict[str, int], column: str) -> NDArray[np.intp]:
+def _codes(belonging: Clusters, items: Iterable[str]) -> NDArray[np.intp]:
+    """Return a whole number an item, equal where items belong together."""
+    names = [belonging.of(item) for item in items]
+    code = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return np.array([code[name] for name in names], np.intp)
+
+
+def _name_of(belonging: Clusters) -> str:
+    """Return what the clusters are of that nobody named: the column of clusters, or texts."""
+    return CLUSTER if any(kind == CLUSTER for kind, _ in belonging.shared().values()) else "text"
+
+
+def _check_clusters(rows: Iterable[VerdictRow], items: Iterable[str], column: str) -> None:
+    """Refuse a column that does not say of every item what it belongs to."""
     found: dict[str, str] = {}
     for row in rows:
         if (value := row.attributes.get(column)) is None:
@@ -486,8 +508,6 @@ def _clusters(rows: Iterable[VerdictRow], items: dict[str, int], column: str) ->
         raise UsageError(
             f"item {missing!r} has no value of {column!r}: --cluster names a column filled for every item."
         )
-    code = {name: place for place, name in enumerate(dict.fromkeys(found.values()))}
-    return np.array([code[found[item]] for item in items], np.intp)
 
 
 def table_rows(

@@ -109,13 +109,22 @@ class Controls:
     @property
     def finding(self) -> str:
         """Whether the judge is better than the best control, in a sentence, with the paired difference."""
+        return self._found()
+
+    @property
+    def told(self) -> str:
+        """What every control comes to, and whether the judge is better than the best, on which cases said once."""
+        return f"{self.line}; {self._found(beside=True)}"
+
+    def _found(self, *, beside: bool = False) -> str:
         best = self.best
         if best is None or (found := best.advantage) is None:
             return f"not compared with a control: {self.listed[0].reason}"
         word = "better than" if self.beaten else "not shown to be better than" if found.value > 0 else "not better than"
         if found.high is not None and found.high < 0:
             word = "worse than"
-        return f"{word} the best control, {best.says}: {self._ahead(found)} {self._cases(best.n)}"
+        cases = "" if beside and best.n == self.n else f" {self._cases(best.n)}"
+        return f"{word} the best control, {best.says}: {self._ahead(found)}{cases}"
 
     def _ahead(self, lead: Estimate) -> str:
         ends = "(no interval)" if lead.low is None else f"[{lead.low:+.3f}, {lead.high:+.3f}]"

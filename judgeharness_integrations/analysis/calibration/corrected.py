@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import compress
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from judgeharness_integrations._errors import UnknownNameError
@@ -19,6 +20,7 @@ from judgeharness_integrations.analysis.calibration.estimators import (
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.rogangladen import Method, RateEstimate, Sample
 from judgeharness_integrations.analysis.calibration.selection import Selection, selection_of
+from judgeharness_integrations.analysis.calibration.splitlabels import SplitLabels
 from judgeharness_integrations.analysis.statistics.means import Z95
 
 __all__ = [
@@ -45,7 +47,8 @@ class CorrectedRate:
     `judged` is the judge's rate, uncorrected: abstained and not graded items count as not positive (`undecided` of
     them, where known). `labels_are` is the declared assumption: `random` (the labelled items are a random sample of the
     items), `other_mix` (they come from elsewhere; the judge errs as often there), `undeclared`. `chosen` is the
-    estimator that assumption calls for, None where there is none. `notes` are sentences about what the judge adds.
+    estimator that assumption calls for, None where there is none. `split` is about items that people are evenly split
+    on, None without any. `notes` are sentences about what the judge adds.
     All intervals are at 95 %, clustered where items share one of the `clusters` (None: each stands alone).
     """
 
@@ -61,6 +64,7 @@ class CorrectedRate:
     clusters: int | None = None
     positive: str | None = None
     undecided: int | None = None
+    split: SplitLabels | None = None
 
     def __getitem__(self, method: Method) -> RateEstimate:
         """Return the estimate of one method."""
@@ -76,7 +80,8 @@ class CorrectedRate:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         rates = {name: _rate(values[name]) for name in ("judged", "sensitivity", "specificity")}
         estimates = [estimate.to_dict() | {"chosen": estimate.method == self.chosen} for estimate in self.estimates]
-        return {"schema": CORRECTED_RATE_SCHEMA, **values, **rates, "estimates": estimates, "notes": list(self.notes)}
+        values |= {"notes": list(self.notes), "split": None if self.split is None else self.split.to_dict()}
+        return {"schema": CORRECTED_RATE_SCHEMA, **values, **rates, "estimates": estimates}
 
 
 def _rate(rate: Rate | None) -> dict[str, Any] | None:
@@ -163,6 +168,7 @@ def corrected_rate(
     *,
     judged: Sequence[bool | None],
     labels: Sequence[bool | None],
+    split: Sequence[bool] | None = None,
     clusters: Sequence[Hashable] | None = None,
     labels_are: LabelsAre = "undeclared",
     positive: str | None = None,
@@ -175,6 +181,7 @@ def corrected_rate(
             That is not the positive label: leaving such items out would give the rate among decided items, which is
             another one. In double sampling no decision is an answer of its own.
         labels: one an item: whether its label is positive, None without a label.
+        split: one an item: whether people are evenly split on it, so that it has no label; nobody is on any when None.
         clusters: one an item: items with equal clusters are not independent.
         labels_are: `random`: labelled items are a random sample of the items -> Tenenbein's double sampling.
             `other_mix`: they come from another mix of items on which the judge errs as often; the rate asked for is
@@ -188,12 +195,39 @@ def corrected_rate(
 
     """
     _check(labels_are)
+    if split is not None and any(split):
+        options: dict[str, Any] = {"labels_are": labels_are, "positive": positive, "undecided": undecided}
+        return _with_split(judged, labels, split, clusters, options)
     sample = Sample.of_items(judged, labels, clusters, apart=labels_are == "other_mix")
     if undecided is None and None in judged:
         undecided = sum(one is None for one in judged)
     report = _report(sample, labels_are, positive=positive, undecided=undecided)
     told = other_mix_note(sample) if labels_are == "other_mix" else None
     return report if told is None else replace(report, notes=(*report.notes, told))
+
+
+def _with_split(
+    judged: Sequence[bool | None],
+    labels: Sequence[bool | None],
+    split: Sequence[bool],
+    clusters: Sequence[Hashable] | None,
+    options: dict[str, Any],
+) -> CorrectedRate:
+    """Return a corrected rate with what it comes to where evenly split items are all positive, or none of them is."""
+    # labels of another mix are no part of the items whose rate is asked for, and neither are those without a majority
+    kept = [not (one and options["labels_are"] == "other_mix") for one in split]
+    own = None if clusters is None else list(compress(clusters, kept))
+    report = corrected_rate(
+        judged=list(compress(judged, kept)), labels=list(compress(labels, kept)), clusters=own, **options
+    )
+    bounds: list[RateEstimate | None] = []
+    for side in (True, False):
+        given = [side if tied else label for tied, label in zip(split, labels, strict=True)]
+        other = corrected_rate(judged=judged, labels=given, clusters=clusters, **options)
+        bounds.append(None if report.chosen is None else other[report.chosen])
+    told = SplitLabels(items=sum(split), positive=bounds[0], negative=bounds[1])
+    said = told.sentence(options["positive"] or "the positive label")
+    return replace(report, split=told, notes=(said, *report.notes))
 
 
 def corrected_rate_of_counts(

@@ -45,39 +45,57 @@ class Evidence:
 
     `totals` are the sums of the values of a unit's cases, each from 0 to 1, and `weights` how many cases count; `most`
     is the largest number of cases a unit can have. `size` is the number of units in the suite, None for a population.
+    `copies` of cases count with what they copy, by their mean; `mixed` says that some unit, looked at or not, has such.
     """
 
     totals: NDArray[np.float64]
     weights: NDArray[np.float64]
     most: int = 1
     size: int | None = None
+    copies: int = 0
+    mixed: bool = False
 
     @classmethod
-    def of(cls, values: Sequence[float | None], clusters: Sequence[Hashable], *, size: int | None = None) -> Evidence:
+    def of(
+        cls,
+        values: Sequence[float | None],
+        clusters: Sequence[Hashable],
+        *,
+        questions: Sequence[Hashable] | None = None,
+        size: int | None = None,
+    ) -> Evidence:
         """Return the units of cases; None as a value is a case that does not count.
 
         Args:
             values: one a case, from 0 to 1, in the order in which cases were to be looked at.
             clusters: which cluster each case is in, itself alone or with others. Of a population all must hold equally
                 many cases, and of a suite the largest must be among them.
+            questions: what each case asks: those that ask the same, in one cluster, count as one case. None: each one.
             size: units in the suite.
 
         """
-        places: dict[Hashable, int] = {}
-        for cluster in clusters:
-            places.setdefault(cluster, len(places))
-        totals, weights = np.zeros(len(places)), np.zeros(len(places))
-        for value, cluster in zip(values, clusters, strict=True):
-            if value is not None:
-                totals[places[cluster]] += value
-                weights[places[cluster]] += 1
-        return cls(totals=totals, weights=weights, most=max(Counter(clusters).values(), default=1), size=size)
+        asked = range(len(values)) if questions is None else questions
+        units: dict[Hashable, list[int]] = {}
+        for place, cluster in enumerate(clusters):
+            units.setdefault(cluster, []).append(place)
+        sums = [
+            unit_sums([values[place] for place in unit], [asked[place] for place in unit]) for unit in units.values()
+        ]
+        distinct = Counter(cluster for cluster, _ in set(zip(clusters, asked, strict=True)))
+        return cls(
+            totals=np.array([total for total, _ in sums]),
+            weights=np.array([weight for _, weight in sums]),
+            most=max(distinct.values(), default=1),
+            size=size,
+            copies=len(values) - len(set(asked)),
+            mixed=len(set(asked)) < len(values),
+        )
 
     @cached_property
     def plain(self) -> NDArray[np.float64] | None:
         """The values where every unit is one case that counts as 0 or 1; None where a mean has to be weighed."""
         counting = self.weights > 0
-        if self.most > 1 or (self.size is not None and not counting.all()):
+        if self.most > 1 or self.mixed or (self.size is not None and not counting.all()):
             return None
         values = self.totals[counting]
         return values if np.isin(values, (0.0, 1.0)).all() else None
@@ -108,6 +126,15 @@ class Evidence:
         if self.plain is not None:
             return rate_interval(self.plain, alpha=ALPHA, size=self.size)
         return mean_interval(self.totals, self.weights, most=self.most, alpha=ALPHA, size=self.size)
+
+
+def unit_sums(values: Sequence[float | None], questions: Sequence[Hashable]) -> tuple[float, float]:
+    """Return the sum of the values of a unit's cases, and how many count: copies of a case as one, by their mean."""
+    asked: dict[Hashable, list[float]] = {}
+    for value, question in zip(values, questions, strict=True):
+        if value is not None:
+            asked.setdefault(question, []).append(value)
+    return sum(math.fsum(same) / len(same) for same in asked.values()), float(len(asked))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +221,14 @@ class Sample:
         """The cluster of each result."""
         return _clusters(self.results)
 
+    @cached_property
+    def questions(self) -> list[Hashable] | None:
+        """What each result asks; None of gates about a suite, in which every case counts."""
+        if self.size is not None:
+            return None
+        clusters = Clusters.of_cases(self.results)
+        return [clusters.question(result.case_id) for result in self.results]
+
 
 def shuffled(names: Sequence[Hashable], *, seed: int) -> list[int]:
     """Return the places of units in a random order: by a digest of the seed and their names.
@@ -231,7 +266,7 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
 
 def unequal_sizes(clusters: Clusters) -> str:
     """Return why clusters are no evidence about a population, and what to do; empty where they are."""
-    unequal, copied = unequal_clusters(clusters.by_measurement()), clusters.copied
+    unequal, copied = unequal_clusters(clusters.by_question()), clusters.copied
     return unequal and f"{'; '.join([*copied, unequal])}: {'leave copies out, ' if copied else ''}{_ABOUT_SUITE}"
 
 
@@ -364,7 +399,7 @@ def _evidence(
         if any(one is not None and not 0 <= one <= 1 for one in values):
             return Looked(missing=f"a score lies outside the scale {scale[0]:g}:{scale[1]:g}")
     return Looked(
-        evidence=Evidence.of(values, sample.clusters, size=sample.size),
+        evidence=Evidence.of(values, sample.clusters, questions=sample.questions, size=sample.size),
         scale=None if expression.is_share else scale,
         case_ids=frozenset(result.case_id for result in sample.results),
         note=sample.note,
@@ -414,7 +449,13 @@ def _scaled(value: float, scale: tuple[float, float] | None) -> float:
 
 
 def _units(evidence: Evidence) -> str:
-    return "" if evidence.most == 1 else f" in {len(evidence.weights)} clusters, which are the units"
+    units = "" if evidence.most == 1 else f" in {len(evidence.weights)} clusters, which are the units"
+    return f"{units} ({copies_counted(evidence.copies)})" if evidence.copies else units
+
+
+def copies_counted(copies: int) -> str:
+    """Return that copies of cases are no further ones."""
+    return f"{copies} {'copy counts' if copies == 1 else 'copies count'} with what is copied, by the mean"
 
 
 def _about(about: About, evidence: Evidence) -> str:

@@ -90,8 +90,7 @@ def _worthwhile(truths: Truths, tried: Sequence[tuple[int, int]]) -> list[tuple[
     """
     if truths.repetitions_buy:
         return list(tried)
-    fewest = min(p for p, _ in tried)
-    return [(p, r) for p, r in tried if (p, r) == (fewest, 1)]
+    return [min(tried, key=lambda one: (one[0] * one[1], one[0]))]
 
 
 def present(truths: Truths, perturbations: int, repetitions: int, *, cases: int, limits: Limits) -> Design:

@@ -485,7 +485,7 @@ def _tried(wanted: Wanted, truths: Truths) -> list[tuple[int, int]]:
     """Return the numbers of perturbations and repetitions that are tried, those of the configuration among them.
 
     Where their variance was not measured, no others but one are: what they buy cannot be told. A rule over both orders
-    takes as many perturbations in each.
+    takes as many perturbations in each. Designs of fewer samples than the quorum would decide nothing.
     """
     p, r = wanted.present or (1, 1)
     parts, orders = truths.parts, 2 if truths.rule.both_orders else 1
@@ -496,7 +496,9 @@ def _tried(wanted: Wanted, truths: Truths) -> list[tuple[int, int]]:
     if (fewest := min(perturbations)) < 1:
         raise UsageError(f"perturbations must be a whole number of at least 1, not {fewest}.")
     fitting = {number for number in perturbations if number % orders == 0} or {orders}
-    return list(product(sorted(fitting), sorted(set(repetitions))))
+    enough = wanted.min_valid or 1
+    tried = [(p, r) for p, r in product(sorted(fitting), sorted(set(repetitions))) if p * r >= enough]
+    return tried or [(most := max(fitting), math.ceil(enough / most))]
 
 
 def _present(wanted: Wanted, truths: Truths, limits: Limits) -> Design | None:

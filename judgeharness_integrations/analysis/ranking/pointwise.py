@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge, is_numeric
+from judgeharness_integrations.analysis.statistics.clusters import clustered_error
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
+from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, is_number, verdict_text, voting
 
 Side: TypeAlias = Literal["A", "B"]
@@ -17,6 +20,8 @@ Preference: TypeAlias = Literal["A", "B", "TIE"]
 
 PAIR: Final = "pair"
 SIDE: Final = "side"
+
+_OF_ONE: Final = (PAIR, SIDE, TEXT_COLUMN)  # columns that a pair has otherwise than its sides
 
 _GRADES: Final[Mapping[Verdict, float]] = {"PASS": 1, "FAIL": 0}
 _PREFERENCES: Final[tuple[Preference, ...]] = ("A", "B", "TIE")
@@ -274,7 +279,7 @@ def _sided_columns(rows: Iterable[VerdictRow]) -> tuple[str, ...]:
     for row in rows:
         pair, _ = place_of(row)
         for name, value in row.attributes.items():
-            if name not in (PAIR, SIDE) and first.setdefault((pair, name), value) != value:
+            if name not in _OF_ONE and first.setdefault((pair, name), value) != value:
                 differing[name] = None
     return tuple(differing)
 
@@ -285,9 +290,17 @@ def _attributes(pair: ScoredPair, sided: Sequence[str]) -> Mapping[str, str | fl
         for name, value in ({} if row is None else row.attributes).items():
             if name in sided:
                 kept[name + suffix] = value
-            elif name not in (PAIR, SIDE):
+            elif name not in _OF_ONE:
                 kept[name] = value
-    return kept
+    return kept | _digests(pair)
+
+
+def _digests(pair: ScoredPair) -> dict[str, str]:
+    """Return what the pair asks by what its sides do, in their order and in any; nothing where one does not say."""
+    sides = [str(row.attributes[TEXT_COLUMN]) for row in pair.rows if TEXT_COLUMN in row.attributes]
+    if len(sides) < len(_OTHER):
+        return {}
+    return {TEXT_COLUMN: " ".join(sides), PAIR_COLUMN: " ".join(sorted(sides))}
 
 
 _SAME = 1e-9  # of a gap: means of the same scores differ by rounding alone
@@ -298,7 +311,8 @@ class ScoreGap:
     """Score of the better answer minus score of the worse one, in points of the judge's scale.
 
     `pairs` with a better side by gold and a score of both sides; `unscored` ones lack a score and are in none of the
-    numbers. `mean`, `sd` and `se` (sd / sqrt(pairs)) of the gap over pairs, `ci95` by Student's t; None where too few
+    numbers. `mean` and `sd` of the gap over pairs; `se` of the mean (sd / sqrt(pairs)) and `ci95` by Student's t, both
+    over `clusters` of pairs where some belong together or ask the same (None: each stands alone); None where too few
     pairs or no variation tell nothing. `right`: pairs with the better side scored higher; `ties`: with equal scores;
     `accuracy`: (right + ties / 2) / pairs.
     """
@@ -314,6 +328,7 @@ class ScoreGap:
     ties: int
     right: int
     accuracy: float | None
+    clusters: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the gap as JSON keeps it."""
@@ -332,12 +347,14 @@ def score_gaps(rows: Iterable[VerdictRow]) -> tuple[ScoreGap, ...]:
         UsageError: as `pairs_of_scores`.
 
     """
+    rows = list(rows)
     groups = scored_groups(rows)
     better = preferences_of(groups)
-    return tuple(_gap(group, _gaps(group.rows, better[group.criterion])) for group in groups)
+    clusters = {judge: Clusters.of_rows(mine) for judge, mine in by_judge(pairs_of_scores(rows)).items()}
+    return tuple(_gap(group, _gaps(group.rows, better[group.criterion]), clusters[group.judge]) for group in groups)
 
 
-def _gaps(rows: Sequence[VerdictRow], better: Mapping[str, Preference]) -> list[list[float]]:
+def _gaps(rows: Sequence[VerdictRow], better: Mapping[str, Preference]) -> dict[str, list[float]]:
     """Return the gaps of each pair of which gold prefers a side; an empty list where a score is missing."""
     gaps: dict[str, list[float]] = {}
     for pair in scored_pairs(rows):
@@ -348,16 +365,20 @@ def _gaps(rows: Sequence[VerdictRow], better: Mapping[str, Preference]) -> list[
         if pair.scores is not None:
             first, second = pair.scores
             mine.append(first - second if side == "A" else second - first)
-    return list(gaps.values())
+    return gaps
 
 
-def _gap(group: ScoredGroup, samples: Sequence[Sequence[float]]) -> ScoreGap:
-    gaps = [_mean(values) for values in samples if values]
-    n = len(gaps)
+def _gap(group: ScoredGroup, samples: Mapping[str, Sequence[float]], clusters: Clusters) -> ScoreGap:
+    gaps = [_mean(values) for values in samples.values() if values]
+    keys = [clusters.of(pair) for pair, values in samples.items() if values]
+    n, units = len(gaps), len(set(keys))
     mean = math.fsum(gaps) / n if n else None
     deviations = [] if mean is None else [gap - mean for gap in gaps]
     sd = math.sqrt(math.fsum(value * value for value in deviations) / (n - 1)) if n > 1 else None
-    interval = None if mean is None else estimate(mean, deviations, range(n))
+    interval = None if mean is None else estimate(mean, deviations, keys)
+    error = None if sd is None else sd / math.sqrt(n)
+    if units < n:
+        error = (clustered_error(deviations, keys) or (None,))[0]
     ties, right = sum(gap == 0 for gap in gaps), sum(gap > 0 for gap in gaps)
     return ScoreGap(
         judge=group.judge,
@@ -366,11 +387,12 @@ def _gap(group: ScoredGroup, samples: Sequence[Sequence[float]]) -> ScoreGap:
         unscored=len(samples) - n,
         mean=mean,
         sd=sd,
-        se=None if sd is None else sd / math.sqrt(n),
+        se=error,
         ci95=_bounds(interval),
         ties=ties,
         right=right,
         accuracy=(right + ties / 2) / n if n else None,
+        clusters=None if units == n else units,
     )
 
 

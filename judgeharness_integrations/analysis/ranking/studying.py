@@ -200,7 +200,7 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
     """
     mine = [row for group in rows_of_judges(rows, request.judges or None).values() for row in group]
     scored = mine if has_scored_pairs(mine) else []
-    folded = pairs_of_scores(scored) if scored else copies_together(mine, request.cluster or CLUSTER)[0]
+    folded, _ = copies_together(pairs_of_scores(scored) if scored else mine, request.cluster or CLUSTER)
     decisions = _together(decisions_of(folded, policy_of(folded, request, scored=bool(scored))), request.by)
     criteria = tuple(request.criteria) or tuple(
         name for name, entry in decisions.criteria.items() if entry.labelled.any()

@@ -28,6 +28,7 @@ def replay(
     rule_fixed: RuleFixed = "after",
     certificates: Certificates = MappingProxyType({}),
     planned: Mapping[str, int] = MappingProxyType({}),
+    samples: Mapping[CaseKey, int] = MappingProxyType({}),
     like: Mapping[CaseKey, int] = MappingProxyType({}),
 ) -> ReplayReport:
     """Fold an existing log with a rule.
@@ -41,6 +42,7 @@ def replay(
         rule_fixed: whether the rule was chosen before or after the samples.
         certificates: judge -> a certificate and whether it holds (`replay_state`): what it does not certify abstains.
         planned: judge -> cases that were to be asked, where that is known: those without a row are not graded.
+        samples: case -> samples that were to be asked, where that is known: a case with fewer rows is not graded.
         like: case -> how many cases it stands for; itself alone where it is not named. See `CasePatterns`.
 
     Raises:
@@ -67,6 +69,7 @@ def replay(
             tolerance=tolerance,
             withheld=stand.get(judge),
             planned_cases=planned.get(judge),
+            samples=samples,
             clusters=clusters,
             like=like,
         )
@@ -132,7 +135,7 @@ def replay_criterion(
     criterion: str,
     min_valid: int | None = None,
     tolerance: float = 1.0,
-    planned: Mapping[str, int] | None = None,
+    samples: Mapping[CaseKey, int] = MappingProxyType({}),
     withheld: Withheld | None = None,
     planned_cases: int | None = None,
     clusters: Mapping[str, Hashable] | None = None,
@@ -140,18 +143,17 @@ def replay_criterion(
 ) -> JudgeReplay:
     """Fold the rows of one judge and criterion; see `replay`, `case_decisions` and `CriterionFold.add`.
 
-    `planned` names planned cases with their samples, `planned_cases` is how many cases there were where names are not
-    known; `clusters` are those of all rows of the judge, where the ones here are not all; `like` is how many cases one
-    stands for, each alone.
+    `planned_cases` is how many cases there were, `samples` how many of each were to be asked; `clusters` are those of
+    all rows of the judge, where the ones here are not all; `like` is how many cases one stands for, each alone.
     """
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
-    wanted = dict(planned or {})
     groups = by_case(voting(rows))
     shared = Clusters.of_rows(rows).shared() if clusters is None else clusters
     for (run, case_id), group in groups.items():
-        times, cluster = like.get((run, judge, case_id), 1), shared.get(case_id)
-        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, cluster=cluster, times=times)
-    return fold.finish(unasked=max(len(wanted), (planned_cases or 0) - fold.cases))
+        key, cluster = (run, judge, case_id), shared.get(case_id)
+        times = like.get(key, 1)
+        fold.add(group, planned=samples.get(key), withheld=withheld, cluster=cluster, times=times)
+    return fold.finish(unasked=max(0, (planned_cases or 0) - fold.cases))
 
 
 def rows_about(rows: Iterable[VerdictRow], criteria: Sequence[str] | None = None) -> list[VerdictRow]:

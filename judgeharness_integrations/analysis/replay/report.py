@@ -47,7 +47,8 @@ class JudgeReplay:
     judges that read nothing, on the decided cases with a gold label. `unread` cases have a gold label that cannot be
     compared with such decisions (`calibration.words.read_golds`), and count as without one. `clusters`: how many the
     decided cases with a gold label are in, where rows have an attribute `cluster` and some share one; a case that
-    stands in several runs counts in each. What does not apply is None.
+    stands in several runs counts in each. `stopped`: asking ended because of what was answered, and an interval over a
+    fixed number of cases does not hold. What does not apply is None.
     """
 
     judge: str
@@ -80,6 +81,7 @@ class JudgeReplay:
     unread: int = 0
     clusters: int | None = None
     accuracy_ends: tuple[float, float] | None = field(default=None, metadata={"document": False})
+    stopped: bool = field(default=False, metadata={"document": False})
 
     @property
     def graded(self) -> int:
@@ -88,8 +90,11 @@ class JudgeReplay:
 
     @property
     def accuracy_interval(self) -> tuple[float, float] | None:
-        """95 % Wilson interval of `accuracy`, with the effective number of cases where they share clusters."""
-        if self.accuracy_ends is not None:
+        """95 % Wilson interval of `accuracy`, with the effective number of cases where they share clusters.
+
+        Of a stopped run the confidence sequence of its gate on it; None without one.
+        """
+        if self.accuracy_ends is not None or self.stopped:
             return self.accuracy_ends
         return None if self.correct is None else wilson(self.correct, self.labelled)
 
@@ -104,6 +109,7 @@ class JudgeReplay:
                 "controls": None if controls is None else Controls.from_dict(controls),
                 "labelled": document.get("decided_with_gold", 0),
                 "accuracy_ends": None if interval is None else (interval[0], interval[1]),
+                "stopped": "accuracy_95" in document and interval is None,
             }
         )
 

@@ -10,14 +10,12 @@ from typing import Any
 from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.boundary import boundary
-from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest
 from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases
-from judgeharness_integrations.analysis.gates.gate import parse_expression
-from judgeharness_integrations.analysis.gates.report import GateCheck, GateReport
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.labels import calibration_key, certificates_on_run, transported_results
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport, nothing_graded
+from judgeharness_integrations.analysis.runs.stopped import told_at_stop
 from judgeharness_integrations.analysis.runs.summarising import (
     Unread,
     design_key,
@@ -26,9 +24,7 @@ from judgeharness_integrations.analysis.runs.summarising import (
     with_read_golds,
 )
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
-from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.usage import Usage, known_sum, tokens_of
-from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, TOKENS, CutOff
 
 _DIGITS = 12  # of a difference of money
@@ -157,57 +153,6 @@ def run_report(
     )
     known = planned is None or bool(planned)
     return told_at_stop(RunReport(source=source, results=listed, judges=sections, of_known_size=known, **facts))
-
-
-def told_at_stop(report: RunReport) -> RunReport:
-    """Return a report whose gated numbers are those its own gates looked at, where asking stopped once they settled.
-
-    An interval over a fixed number of cases does not hold for them: the gate's confidence sequence does, at every look.
-    Decisions by a rule chosen later are others than those the gates were about, and are left as they are.
-    """
-    gates = report.gates
-    if gates is None or not gates.stopped:
-        return report
-    judges = []
-    for section in report.judges:
-        found = [_at_stop(one, gates) for one in section.criteria]
-        told = tuple(sentence for _, sentence in found if sentence)
-        judges.append(replace(section, criteria=tuple(one for one, _ in found), alerts=(*section.alerts, *told)))
-    return replace(report, judges=tuple(judges))
-
-
-def _at_stop(summary: CriterionSummary, gates: GateReport) -> tuple[CriterionSummary, str]:
-    """Return what a criterion comes to at the last look of each gate, and that in a sentence; nothing without any."""
-    if summary.design.rule_fixed == "after":
-        return summary, ""
-    last: dict[str, GateCheck] = {}
-    for check in sorted(gates.checks, key=lambda one: one.n):
-        if (check.judge, check.criterion) == (summary.judge, summary.criterion) and check.value is not None:
-            last[parse_expression(check.gate).name] = check
-    told = []
-    for name, check in last.items():
-        changed = _gated(summary, check)
-        if changed:
-            summary = replace(summary, **changed)
-            told.append(f"{name} is of the {counted(check.n, 'case')} its gate looked at")
-    about = f"{summary.criterion}: {'; '.join(told)}, with a confidence sequence that holds at every look"
-    return summary, about if told else ""
-
-
-def _gated(summary: CriterionSummary, check: GateCheck) -> dict[str, Any]:
-    """Return the fields of a summary that are the number of a gate, as that measured it."""
-    expression, value, n = parse_expression(check.gate), check.value or 0.0, check.n
-    ends: dict[str, Any] = {"low": check.low, "high": check.high}
-    if expression.metric == "mean_score":
-        return {"mean_score": Estimate(value=value, n=n, **ends)}
-    rate = Rate(successes=round(value * n), trials=n, **ends)
-    if expression.metric in {"accuracy", "coverage", "abstention"}:
-        return {expression.metric: rate}
-    label = {"pass_rate": "PASS", "rate": expression.argument}.get(expression.metric)
-    if label is None:
-        return {}
-    positive = {"positive_rate": rate} if summary.positive == label else {}
-    return {"shares": {**summary.shares, label: rate}, **positive}
 
 
 def _in_order(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_record
@@ -18,6 +17,7 @@ from judgeharness_integrations.analysis.rebuilding import rebuilt_result
 from judgeharness_integrations.analysis.replay.anchoring import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.building import bill_of_summary, run_report
+from judgeharness_integrations.analysis.runs.noted import gates_of_summary, json_lines, planned_cases, summary_of
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.usage import Usage
@@ -36,46 +36,7 @@ from judgeharness_integrations.verdictlog.runfolder import (
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
     from judgeharness_integrations.analysis.design import RuleFixed
-    from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
-
-
-def opened_lines(path: Path) -> TextIO:
-    """Open a file of lines for reading, one that ends with `.gz` as what it was compressed from."""
-    if path.suffix == ".gz":
-        import gzip  # noqa: PLC0415 - loaded at first use
-
-        return gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass")
-    return path.open(encoding="utf-8", errors="surrogatepass")
-
-
-def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file; a last line that was cut off in writing is left out.
-
-    Raises:
-        ConfigError: the file cannot be read, or a line before the last is damaged.
-
-    """
-    try:
-        with opened_lines(path) as file:
-            lines = file.read().split("\n")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"{path.parent} holds no results of a run ({path.name}: {reason}): give the folder that `judgeharness run "
-            "--out` wrote, recorded results, or a verdict log with --rule."
-        ) from error
-    written = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    for number, line in written:
-        try:
-            found = json.loads(line)
-        except ValueError as error:
-            if number == written[-1][0]:
-                return
-            raise ConfigError(f"{path}: line {number} is damaged: write the file again.") from error
-        if not isinstance(found, dict):
-            raise ConfigError(f"{path}: line {number} holds no JSON object: write the file again.")
-        yield found
 
 
 # judge -> its calibration, and whether that held for the run; None where nobody knows
@@ -97,14 +58,14 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
         UsageError: its log cannot be reached.
 
     """
-    summary = _summary(folder / SUMMARY)
+    summary = summary_of(folder / SUMMARY)
     mark = read_mark(folder / MARK) if (folder / MARK).exists() else {}
     run = str(mark.get("run", "")) if (folder / MARK).exists() else summary.get("run")
     rows = _rows(folder, run)
     calibrations = {judge["judge"]: judge.get("calibration_report") for judge in summary.get("judges", ())}
     certificate = mark.get("certificate")
     results = [_result(document, rows, calibrations, certificate, rule) for document in json_lines(folder / RESULTS)]
-    planned = _planned(summary, mark)
+    planned = planned_cases(summary, mark)
     usages: dict[str, list[Usage]] = {}
     for result in results:
         usages.setdefault(result.judge, []).append(result.usage)
@@ -119,7 +80,7 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
         run=run,
         state=summary.get("state", "unfinished"),
         cases_digest=None if (record := record_of(folder)) is None else record.cases_digest,
-        gates=_gates(summary),
+        gates=gates_of_summary(summary),
         **facts,
     )
     return report if report.of_known_size else _of_unknown_size(report)
@@ -154,9 +115,32 @@ def rule_fixed_of_run(
         min_valid: valid samples a verdict needs now.
 
     """
-    designs = [next(_documents(log, rows), {}).get("design", {}) for rows in judges.values()]  # one a judge of a run
-    own = {(one.get("rule"), one.get("min_valid"), one.get("rule_fixed")) for one in designs}
+    own = {(one.get("rule"), one.get("min_valid"), one.get("rule_fixed")) for one in _designs(log, judges)}
     return "before" if own == {(rule.name, min_valid, "before")} else "after"
+
+
+def rule_of_run(log: Path, judges: Mapping[str, Sequence[VerdictRow]]) -> tuple[Rule, int | None] | None:
+    """Return the rule of the run that rows are of, and its quorum; None where its results do not stand beside them.
+
+    Args:
+        log: see `rule_fixed_of_run`.
+        judges: see there.
+
+    Raises:
+        UsageError: the rule is a function of the caller's own, which no folder holds.
+
+    """
+    known = next(filter(None, _designs(log, judges)), None)  # a run has one rule
+    if known is None:
+        return None
+    if known["rule"] is None:
+        raise UsageError(f"{log}: its rule is a function of the caller's own, which it does not hold: give --rule.")
+    return named_rule(known["rule"]), known["min_valid"]
+
+
+def _designs(log: Path, judges: Mapping[str, Sequence[VerdictRow]]) -> list[Mapping[str, Any]]:
+    """Return the design of each judge of a run, empty where it is not known; there is one a judge."""
+    return [next(_documents(log, rows), {}).get("design", {}) for rows in judges.values()]
 
 
 def certificates_of_run(
@@ -200,7 +184,7 @@ def calibrations_of_run(path: Path, judges: Mapping[str, Sequence[VerdictRow]]) 
 
     """
     folder = folder_of(path)
-    summary = {} if folder is None else _summary(folder / SUMMARY)
+    summary = {} if folder is None else summary_of(folder / SUMMARY)
     if not summary or {row.run for rows in judges.values() for row in rows} != {summary.get("run")}:
         return {}
     return {
@@ -253,73 +237,12 @@ def _noted_state(documents: Sequence[Mapping[str, Any]]) -> CalibrationState | N
     return CalibrationState(status=states[0]["status"], reason=states[0]["reason"]) if states else None
 
 
-def noted_of_run(path: Path, run: str | None = None) -> tuple[dict[str, int], GateReport | None]:
-    """Return judge -> planned cases of a run, and what its gates said, as its folder notes them, else its database.
-
-    Args:
-        path: the folder, or the log in it, or a database; of any other log nothing is known.
-        run: the run that is asked about, where one is named.
-
-    """
-    folder = folder_of(path)
-    if folder is None or not (folder / MARK).exists():
-        return _noted_in_database(path, run)
-    summary, mark = _summary(folder / SUMMARY), read_mark(folder / MARK)
-    return ({}, None) if run not in {None, mark.get("run")} else (_planned(summary, mark), _gates(summary))
-
-
-def _noted_in_database(path: Path, run: str | None) -> tuple[dict[str, int], GateReport | None]:
-    """Return the same of a log apart from its folder, which knows not what gates said, but whether they ended a run."""
-    if path.suffix.lower() not in DATABASE_SUFFIXES or not path.is_file():
-        return {}, None
-    from judgeharness_integrations.analysis.gates.report import GateReport  # noqa: PLC0415 - gates read reports themselves
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
-
-    with SqlLog(path, create=False) as log:
-        records = [one for one in log.records() if run in {None, one.run}]
-        if len(records) != 1 or (cases := records[0].cases_a_judge) is None:
-            return {}, None
-        asked: dict[str, int] = {}
-        for one in log.usage(records[0].run):
-            asked[one.judge] = max(asked.get(one.judge, 0), one.cases)
-    ended = records[0].until and records[0].state == "complete" and any(one < cases for one in asked.values())
-    planned = asked if ended else dict.fromkeys(asked, cases)
-    return planned, GateReport(checks=(), sequential="suite", stopped=True) if ended else None
-
-
-def _planned(summary: Mapping[str, Any], mark: Mapping[str, Any]) -> dict[str, int]:
-    """Return judge -> planned cases, as the summary says; of a run that was cut off, as it was noted at its start."""
-    if "judges" in summary:
-        return {judge["judge"]: judge["judged_cases"] + judge["not_asked_cases"] for judge in summary["judges"]}
-    noted = mark.get("planned_cases")
-    return {str(judge): int(cases) for judge, cases in noted.items()} if isinstance(noted, Mapping) else {}
-
-
 def _of_unknown_size(report: RunReport) -> RunReport:
     """Return a report that says of every judge that nobody knows what is missing."""
     unknown = "how many cases were planned is not known: the run was cut off"
     return replace(
         report, judges=tuple(replace(section, warnings=(*section.warnings, unknown)) for section in report.judges)
     )
-
-
-def _gates(summary: Mapping[str, Any]) -> GateReport | None:
-    """Return what the run's gates said."""
-    from judgeharness_integrations.analysis.gates.report import GateReport  # noqa: PLC0415 - gates read reports themselves
-
-    found = summary.get("gates")
-    return None if found is None else GateReport.from_dict(found)
-
-
-def _summary(path: Path) -> Mapping[str, Any]:
-    """Return a run's summary; nothing of a run that has not finished."""
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}): delete it, the report is made without it.") from error
-    return found if isinstance(found, dict) else {}
 
 
 def _rows(folder: Path, run: str | None) -> _Rows:

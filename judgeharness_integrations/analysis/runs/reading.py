@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -30,17 +30,15 @@ from judgeharness_integrations.analysis.runs.folder import (
     anchored_results,
     calibrations_of_run,
     certificates_of_run,
-    json_lines,
-    noted_of_run,
-    opened_lines,
     report_of_folder,
     report_of_recorded,
     rule_fixed_of_run,
     unknown_certificate,
 )
+from judgeharness_integrations.analysis.runs.noted import json_lines, noted_of_run, opened_lines
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.plain import safe_text
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -58,6 +56,7 @@ def results_of_log(
     tolerance: float = 1.0,
     rule_fixed: RuleFixed = "after",
     certificates: Certificates = MappingProxyType({}),
+    samples: Mapping[CaseKey, int] = MappingProxyType({}),
 ) -> list[HarnessResult]:
     """Measure every case of a log, judge by judge, in order of appearance.
 
@@ -69,6 +68,7 @@ def results_of_log(
         tolerance: how far two scores lie apart and still agree, in units of the score.
         rule_fixed: whether the rule was chosen before or after the samples.
         certificates: judge -> a certificate and whether it holds; see `replay`.
+        samples: case -> samples that were to be asked; see `replay`.
 
     Raises:
         UnknownNameError: a judge or the rule is not known.
@@ -88,6 +88,7 @@ def results_of_log(
             groups,
             _design(groups, chosen, min_valid, tolerance, rule_fixed),
             certificates.get(judge, (None, None)),
+            samples,
         )
     ]
 
@@ -114,16 +115,18 @@ def _measured(
     groups: Sequence[Sequence[VerdictRow]],
     design: Design,
     held: tuple[Certificate | None, CalibrationState | None],
+    samples: Mapping[CaseKey, int],
 ) -> Iterator[HarnessResult]:
     certificate, state = held
     for rows in groups:
+        remaining = _remaining(rows)
         yield measure(
             rows,
             case_id=rows[0].case_id,
             judge=judge,
             design=design,
-            planned=None,
-            remaining=_remaining(rows),
+            planned=None if remaining else samples.get(rows[0].case_key),
+            remaining=remaining,
             certificate=certificate,
             certificate_state=state,
         )
@@ -192,6 +195,7 @@ def read_report(
     groups = rows_of_judges(rows, judges)
     certificates = certificates_of_run(place, groups, named_rule(rule))
     unknown = "" if certificates else unknown_certificate(place, rows)
+    noted = noted_of_run(place, rows[0].run or None)
     results = results_of_log(
         rows,
         rule,
@@ -200,6 +204,7 @@ def read_report(
         tolerance=tolerance,
         rule_fixed=rule_fixed_of_run(place, groups, named_rule(rule), min_valid=min_valid),
         certificates=certificates,
+        samples=noted.samples_of(rows),
     )
     results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
     facts["arguments"] = _arguments(
@@ -211,10 +216,9 @@ def read_report(
         *(["--min-valid", str(min_valid)] if min_valid is not None else ()),
         *(["--tolerance", f"{tolerance:g}"] if tolerance != _TOLERANCE else ()),
     )
-    planned, gates = noted_of_run(place, rows[0].run or None)
-    if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
-        facts["gates"] = gates if not judges else _gates_of(gates, judges)
-    wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
+    if noted.gates is not None and noted.gates.stopped:  # its cases are as many as its answers asked for, by any rule
+        facts["gates"] = noted.gates if not judges else _gates_of(noted.gates, judges)
+    wanted = {judge: count for judge, count in noted.cases.items() if not judges or judge in judges}
     facts["beside"] = candidates_beside(every, chain.from_iterable(groups.values()))
     return run_report(results, source=str(place), run=run, planned=wanted, unknown_certificate=unknown, **facts)
 
