@@ -258,7 +258,7 @@ def test_an_unknown_lane_is_named() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_000)
+@pytest.mark.timeout(1_800)
 def test_decision_models_are_asked_by_the_newest_clients_in_an_environment_of_their_own(tmp_path: Path) -> None:
     [lane] = read_lanes(["langchain-newest"])
     outcome = run_lane(lane, ROOT, tmp_path / "environment")

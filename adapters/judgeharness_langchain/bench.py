@@ -21,6 +21,7 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.marks import code_in, verdict_line
+from judgeharness_langchain.decisions import DecisionJudge
 from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge
 from judgeharness_langchain.wrapping import harness_evaluator
 
@@ -96,12 +97,21 @@ class _Marks(BaseCallbackHandler):
             self.seen.append((str(name), int(str(repetition))))
 
 
+class _DecisionMarks(_Marks):
+    """Keeps those of a decision model, whose calls are runs of a chain to callbacks."""
+
+    def on_chain_start(self, *_: Any, **told: Any) -> None:
+        """Keep the mark of a sample."""
+        self.on_chat_model_start(**told)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _OnBench:
     """An evaluator with `evaluate_string_pairs` or `evaluate_strings`, harnessed or not."""
 
     evaluator: Any
     pairwise: bool
+    marks: Callable[[], _Marks] = _Marks
 
     @property
     def judge(self) -> Judge:
@@ -124,7 +134,7 @@ class _OnBench:
             return self._native(await getattr(self.evaluator, f"a{name}")(**arguments), marks)
 
     def _call(self, first: str, second: str) -> tuple[str, dict[str, Any], _Marks]:
-        marks = _Marks()
+        marks = self.marks()
         arguments: dict[str, Any] = {"prediction": first, "input": _QUESTION, "callbacks": [marks]}
         if not self.pairwise:
             return "evaluate_strings", arguments, marks
@@ -184,7 +194,55 @@ def benches() -> list[Bench]:
         _bench("PairwiseJudge", _pairwise_judge, words, pairwise=True, ours=True),
         _bench("CriteriaJudge", _criteria_judge, lines, pairwise=False, ours=True),
     ]
-    return [*(_classic() if find_spec("langchain_classic") is not None else ()), *ours]
+    deciding = _deciding() if find_spec("langchain_core.decisions") is not None else ()
+    return [*(_classic() if find_spec("langchain_classic") is not None else ()), *ours, *deciding]
+
+
+def _deciding() -> Iterator[Bench]:
+    """Yield a judge over a decision model that is sure of what the script says."""
+    from langchain_core.decisions import BaseDecisionModel, ClassifierResponse  # noqa: PLC0415 - not in every version
+
+    class ScriptedDecisions(BaseDecisionModel):
+        model: str = "decisions-bench"
+        script: Any
+
+        @property
+        def _provider(self) -> str:
+            return "judgeharness-bench"
+
+        def _classify(self, state: Any, questions: Any) -> ClassifierResponse:
+            return _decided(self.script.ask(str(state)), questions)
+
+        async def _aclassify(self, state: Any, questions: Any) -> ClassifierResponse:
+            return _decided(await self.script.aask(str(state)), questions)
+
+    def _decided(label: str, questions: Mapping[str, Any]) -> ClassifierResponse:
+        answers = {key: told for key, one in questions.items() if (told := _sure(label, one)) is not None}
+        return ClassifierResponse.model_validate({"model": "decisions-bench", "answers": answers})
+
+    for pairwise in (True, False):
+
+        def harnessed(script: Script, harness: JudgeHarness, *, pairwise: bool = pairwise) -> HarnessedEvaluator:
+            judge = DecisionJudge(ScriptedDecisions(script=script), shape="pairwise" if pairwise else "labels")
+            return _OnBench(evaluator=harness_evaluator(judge, harness), pairwise=pairwise, marks=_DecisionMarks)
+
+        yield Bench(
+            name=f"DecisionJudge, {'pairwise' if pairwise else 'labels'}",
+            pairwise=pairwise,
+            harnessed=harnessed,
+            perturbation="position_swap" if pairwise else "format_change",
+            opted_out=_OURS | ({} if pairwise else _SINGLE),
+        )
+
+
+def _sure(label: str, question: Any) -> dict[str, Any] | None:
+    """Return the answer of a model that is sure of a label; None, which is no answer, where nobody can read it."""
+    if question.type == "noul":
+        return {"type": "noul", "noul": float(label == "PASS")} if label in ("PASS", "FAIL") else None
+    if (chosen := _SLOTS.get(label)) is None:
+        return None
+    shares = {value: float(value == chosen) for value in question.criteria}
+    return {"type": "choice", "choice": chosen, "probabilities": shares, "confidence": 1.0}
 
 
 def _pairwise_judge(model: BaseChatModel) -> PairwiseJudge:
