@@ -50,6 +50,7 @@ EVERY_JUDGE = "every judge of a log that decided about the labels is a candidate
 SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversations were scored"
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
 CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate`, too"
+FEW_CLUSTERS = "few clusters do not show how alike their cases are: intervals of rates are wider"
 AGREEING = "interval and test of `compare` agree about 0; clusters are exchanged by other draws"
 RIGHT = "`compare`, `rank` and `check` call the share of all labelled cases that is right `right_of_labelled`"
 NOW = "it was measured now"
@@ -80,17 +81,21 @@ CALIBRATE = "calibrate --source human"
 COMPARE = "--permutations 50"
 INTERVALS = {"*interval*": KAPPA, "*reason": KAPPA, "*.undefined": KAPPA}
 POWER = {"criteria.0.reason": DRIFT, "criteria.0.minimum_detectable": DRIFT, "criteria.0.anchors_needed": DRIFT}
+WIDER = {f"judges.*.criteria.*.{end}": FEW_CLUSTERS for end in ("low", "high")}
 RUNS = ["pairs", "graded", "rubrics", "points", "careful", "unnamed", "broken_off", "broken_off_careful"]
 READS = [
     *(Read(f"runs-{run}", f"runs runs/{run}") for run in [*RUNS, "broken_off_points"]),
-    *(Read(f"report-{run}", f"report runs/{run} --no-step-summary") for run in [*RUNS, "broken_off_points"]),
+    *(
+        Read(f"report-{run}", f"report runs/{run} --no-step-summary", WIDER if run == "graded" else {})
+        for run in [*RUNS, "broken_off_points"]
+    ),
     Read("report-calibrated", "report runs/calibrated --no-step-summary"),
     Read("report-recorded", "report recorded.jsonl --no-step-summary"),
     Read("report-session", "report session.jsonl --no-step-summary"),
     Read(
         "gates-graded",
         f"report runs/graded --no-step-summary {GATES}",
-        {f"gates.checks.*.{key}": EXACT_GATES for key in ("low", "high", "reason", "more_cases")},
+        {f"gates.checks.*.{key}": EXACT_GATES for key in ("low", "high", "reason", "more_cases")} | WIDER,
         code=3,
     ),
     Read("replay-csv", "replay logs/pairs.csv --rule swap_consensus"),

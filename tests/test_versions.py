@@ -243,6 +243,15 @@ def test_a_lane_the_index_has_no_versions_for_is_not_installable(
     assert capfd.readouterr().err  # what the installer said
 
 
+@pytest.mark.slow
+def test_a_lane_whose_installation_takes_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matrix.run._SECONDS", 0.001)
+    monkeypatch.setattr("shutil.which", lambda _: None)  # venv makes the environment, pip installs
+    lane = Lane(name="slow-newest", framework="langsmith", extra="langsmith", pins=("langsmith==0.15.1",))
+    outcome = run_lane(lane, tmp_path / "judgeharness_integrations-0.1.0-py3-none-any.whl", tmp_path / "slow")
+    assert (outcome.state, outcome.why) == ("fails", "its installation did not end in 0.001 s")
+
+
 def test_an_unknown_lane_is_named() -> None:
     with pytest.raises(SystemExit, match="no lane langchian: there are langchain-lowest"):
         read_lanes(["langchian"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import is_
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -167,31 +168,39 @@ def _texts(parts: Sequence[Part] | None) -> Iterator[Part]:
 
 
 def _rewritten(invocation: Invocation, change: Callable[[str], str]) -> Invocation:
-    """Return a copy with every readable text changed in its place: what is left alone prints as it did."""
-    copy: Invocation = _mapped(invocation.model_copy(deep=True), change, readable=False)
-    return copy
+    """Return an invocation with every readable text changed in its place: what is left alone prints as it did."""
+    changed: Invocation = _mapped(invocation, change, readable=False)
+    return changed
 
 
 def rewritten_scenario(scenario: ConversationScenario, change: Callable[[str], str]) -> ConversationScenario:
     """Return a scenario with the texts changed that a judge reads: its plan, and what a persona is said to be like."""
-    copy: ConversationScenario = _mapped(scenario.model_copy(deep=True), change, readable=False)
-    return copy
+    changed: ConversationScenario = _mapped(scenario, change, readable=False)
+    return changed
 
 
 def _mapped(value: Any, change: Callable[[str], str], *, readable: bool) -> Any:
-    if value is None or isinstance(value, (bool, float)):  # most fields of a part
-        return value
+    """Return a value with its readable texts changed; whatever holds none that changes is the value's own."""
     if isinstance(value, str):
-        return change(value) if readable and value else value
+        return value if not (readable and value) or (new := change(value)) == value else new
+    if type(value) in (list, tuple):
+        parts = [_mapped(part, change, readable=readable) for part in value]
+        return value if all(map(is_, parts, value)) else type(value)(parts)
     if isinstance(value, BaseModel):
-        for name in value.model_fields_set:
-            given = getattr(value, name)
-            changed = _mapped(given, change, readable=readable or name in _READABLE)
-            if changed is not given and changed != given:
-                setattr(value, name, changed)
-        return value
-    if isinstance(value, Mapping):
-        return {key: _mapped(part, change, readable=readable or key in _READABLE) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(part, change, readable=readable) for part in value)
+        held = vars(value) if value.__pydantic_extra__ is None else {**vars(value), **value.__pydantic_extra__}
+        return value.model_copy(update=new) if (new := _changed(held, change, readable=readable)) else value
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - the first is quick, and most are
+        return {**value, **new} if (new := _changed(value, change, readable=readable)) else value
     return value
+
+
+def _changed(held: Mapping[str, Any], change: Callable[[str], str], *, readable: bool) -> dict[str, Any]:
+    """Return what is another one of named values, changed, by its name."""
+    found: dict[str, Any] = {}
+    for name, part in held.items():
+        open_ = readable or name in _READABLE
+        if part is None or (type(part) is str and not open_):  # most fields of a part
+            continue
+        if (new := _mapped(part, change, readable=open_)) is not part:
+            found[name] = new
+    return found

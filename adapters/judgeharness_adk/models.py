@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -73,7 +72,7 @@ def answer_of(responses: Sequence[LlmResponse]) -> Replied:
     if not responses:
         raise ValueError("a request without a response")
     last, newest = responses[-1], responses[::-1]
-    text = next(filter(None, map(_text, newest)), "")
+    text = _text(last) or next(filter(None, map(_text, newest[1:])), "")
     reason = _reason(last)
     if not text and reason is not None and reason not in _ENDS:
         raise ModelAnswerError(reason, last.error_message)
@@ -93,7 +92,7 @@ def answer_of(responses: Sequence[LlmResponse]) -> Replied:
 
 def _text(response: LlmResponse) -> str | None:
     parts = response.content.parts if response.content else None
-    return "\n".join(part.text for part in parts or () if part.text and not part.thought) or None
+    return "\n".join([part.text for part in parts or () if part.text and not part.thought]) or None
 
 
 def _reason(response: LlmResponse) -> str | None:
@@ -165,15 +164,15 @@ def _model_copier(value: BaseModel) -> _Copier:
     itself = kind.__copy__ is not BaseModel.__copy__ or kind.__new__ is not object.__new__
     make = partial(copy, copy(value)) if itself else partial(object.__new__, kind)
     held, names = _copier(vars(value)), set(value.model_fields_set)
-    extra, private = value.__pydantic_extra__, value.__pydantic_private__
-    more, own = _copier(extra), _copier(private)
+    more, own = _copier(value.__pydantic_extra__), _copier(value.__pydantic_private__)
+    plain = value.__pydantic_extra__ is None and value.__pydantic_private__ is None  # as almost all are
 
     def made() -> Any:
         new = make()
         _set(new, "__dict__", held())
         _set(new, "__pydantic_fields_set__", names.copy())
-        _set(new, "__pydantic_extra__", None if extra is None else more())
-        _set(new, "__pydantic_private__", None if private is None else own())
+        _set(new, "__pydantic_extra__", None if plain else more())
+        _set(new, "__pydantic_private__", None if plain else own())
         return new
 
     return made
@@ -196,6 +195,24 @@ def new_model(name: str) -> BaseLlm:
         raise ConfigError(f"judge_model {name!r} cannot be made ({reason.rstrip('.')}).") from error
 
 
+def _asked_with(given: GenerateContentConfig) -> tuple[GenerateContentConfig, RequestTemplate]:
+    """Return the configuration of a judge's requests, and what makes these; the one given stays as it is."""
+    config = given.model_copy(deep=True)
+    # a judge has no tools, and google-genai warns at each request about calling them by itself
+    config.candidate_count = None  # one is read
+    config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
+    http = config.http_options = config.http_options or HttpOptions()
+    # the harness tries again itself; the clients' own attempts would multiply with its
+    http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
+    return config, RequestTemplate(config)
+
+
+@cache
+def _with_nothing_set() -> tuple[GenerateContentConfig, RequestTemplate]:
+    """Return the same for a judge whose criterion says nothing of it, as most do not: ADK makes one an eval case."""
+    return _asked_with(GenerateContentConfig())
+
+
 class JudgeModel:
     """A model and how it is asked: once, unless its configuration sets HTTP retries of its own."""
 
@@ -206,14 +223,7 @@ class JudgeModel:
         self.name = name
         self._own = {} if instance is None else {"instance": _known_by(instance)}
         self._llm = instance or new_model(name)
-        self._config = GenerateContentConfig() if config is None else config.model_copy(deep=True)
-        # a judge has no tools, and google-genai warns at each request about calling them by itself
-        self._config.candidate_count = None  # one is read
-        self._config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
-        http = self._config.http_options = self._config.http_options or HttpOptions()
-        # the harness tries again itself; the clients' own attempts would multiply with its
-        http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
-        self._requests = RequestTemplate(self._config)
+        self._config, self._requests = _with_nothing_set() if config is None else _asked_with(config)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -241,8 +251,12 @@ class JudgeModel:
         return answer
 
     async def _answer(self, request: LlmRequest) -> ModelAnswer:
-        async with aclosing(self._llm.generate_content_async(request)) as responses:
+        responses = self._llm.generate_content_async(request)
+        try:
             whole = [response async for response in responses if not response.partial]
+        except BaseException:
+            await responses.aclose()  # one that came to its end has closed itself
+            raise
         if not whole:
             raise RuntimeError(f"model {self.name!r} gave no response")
         return answer_of(whole)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langchain_core.runnables import RunnableBinding, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UsageError
 from judgeharness_integrations.judging.answer import NO_TOKENS, ModelAnswer, Tokens, answer_behind, tokens_of
 from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_integrations.judging.questions import Option, Question
-from judgeharness_langchain.models import innermost, model_parameters, sentence
+from judgeharness_langchain.models import innermost, model_parameters, sentence, with_innermost
 
 EXTRA = "decisions"
 _CORE, _OPENAI = ("langchain_core", "BaseDecisionModel"), ("langchain_openai", "OpenAIDecisions")
@@ -142,13 +142,7 @@ def _told_usage(model: Any) -> tuple[Any, dict[str, Any]]:
         return own_model(model), usage
     own: Any = core.model_copy()  # type: ignore[attr-defined]
     vars(own)["_async_client"] = _ToldClient(own_client(client), usage)
-    return _rebound(model, own), usage
-
-
-def _rebound(model: Any, core: Any) -> Any:
-    return (
-        model.model_copy(update={"bound": _rebound(model.bound, core)}) if isinstance(model, RunnableBinding) else core
-    )
+    return with_innermost(model, own), usage
 
 
 class _ToldClient:

@@ -31,7 +31,7 @@ def innermost(model: object) -> object:
     return model
 
 
-def with_innermost(model: Any, core: BaseLanguageModel[Any]) -> Any:
+def with_innermost(model: Any, core: Any) -> Any:
     """Return the same bindings around another model."""
     if not isinstance(model, RunnableBinding):
         return core

@@ -23,7 +23,13 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     pair_disagreement,
 )
 from judgeharness_integrations.analysis.aggregation.tally import Tally, TallyOfOne, tallied
-from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
+from judgeharness_integrations.analysis.calibration.population import (
+    CaseFacts,
+    Decided,
+    case_columns,
+    column_text,
+    lengths_of,
+)
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design
@@ -288,6 +294,7 @@ def facts_of_result(
         },
         stratum=None if column is None else column_text(result.rows, column),
         lengths=lengths_of(result.rows, texts),
+        columns=case_columns(result.rows),
     )
 
 

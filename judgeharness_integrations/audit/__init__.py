@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         noise_rate,
         read_labels,
     )
-    from judgeharness_integrations.audit.suspicion import Suspect, by_joint_correctness, strong_miss_weak_hit
+    from judgeharness_integrations.benchmark.results.curation import Suspect, by_joint_correctness, strong_miss_weak_hit
 
 __all__ = [
     "Assignment",
@@ -39,12 +39,12 @@ __getattr__ = lazy(
         "AuditLabel": "labels",
         "AuditLog": "labels",
         "NoiseRate": "labels",
-        "Suspect": "suspicion",
+        "Suspect": ".benchmark.results.curation",
         "assign": "labels",
         "audit_columns": "labels",
-        "by_joint_correctness": "suspicion",
+        "by_joint_correctness": ".benchmark.results.curation",
         "noise_rate": "labels",
         "read_labels": "labels",
-        "strong_miss_weak_hit": "suspicion",
+        "strong_miss_weak_hit": ".benchmark.results.curation",
     },
 )

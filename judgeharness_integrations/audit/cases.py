@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.runs.folder import json_lines
-from judgeharness_integrations.audit.labels import kept_or_told
+from judgeharness_integrations.audit.labels import storing_labels
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion, PairwiseCase, read_cases
 from judgeharness_integrations.judging.perturbations import position_swap
@@ -81,7 +81,7 @@ class PlainTask:
         rows = {(row.case_id, row.criterion): row for row in self.log.rows(self.annotator) if row.ok}
         return {key: row for key, row in rows.items() if key in self.questions}
 
-    def shown(self, row: VerdictRow) -> Verdict | None:
+    def as_shown(self, row: VerdictRow) -> Verdict | None:
         """Return an answer about the texts as they are shown, whose places were drawn."""
         question = self.questions[row.case_id, row.criterion]
         if row.verdict is None or not question.swapped:
@@ -102,14 +102,14 @@ class PlainTask:
         if verdict is None:
             raise UsageError(f"{said!r:.60} is not an answer: give {question.answers}.")
         row = question.row(verdict, annotator=self.annotator, comment=note, asked_at=self._now())
-        with kept_or_told(self.log.path), self.log.held():
+        with storing_labels(self.log.path), self.log.held():
             self._check_kind(row)
             self.log.replace(row)
         return row
 
     def take_back(self, key: tuple[str, str]) -> None:
         """Take an answer and its note out of the log; nothing happens where there is none."""
-        with kept_or_told(self.log.path), self.log.held():
+        with storing_labels(self.log.path), self.log.held():
             if (row := self.answers().get(key)) is not None:
                 self.log.withdraw(row)
 
@@ -185,7 +185,7 @@ class PlainSource:
     def progress(self) -> Progress:
         """Return how many questions are answered, and how: A and B are the places as shown."""
         answers = self._task.answers().values()
-        counts = Counter(verdict_text(self._task.shown(row)) for row in answers)
+        counts = Counter(verdict_text(self._task.as_shown(row)) for row in answers)
         return Progress(labelled=len(answers), items=len(self._keys), counts=dict(sorted(counts.items())))
 
     def _question(self, item_id: str) -> Question:
@@ -194,7 +194,7 @@ class PlainSource:
     def _item(self, item_id: str, key: tuple[str, str], row: VerdictRow | None) -> Item:
         case_id, criterion = key
         about = f", {criterion}" if self.filters else ""
-        label = None if row is None else _written(self._task.shown(row), self._task.questions[key].answers)
+        label = None if row is None else _written(self._task.as_shown(row), self._task.questions[key].answers)
         return Item(
             item_id=item_id,
             title=f"Case {self._places[case_id]}{about}",
@@ -290,7 +290,7 @@ def read_run_cases(folder: Path, cases: Path | None = None) -> RunCases:
     chosen = [case for case in known if is_whole or case.case_id in judged]
     if not chosen:
         raise UsageError(f"none of the {len(judged)} cases of {folder} is in {cases}: give the cases that were judged.")
-    return RunCases(cases=chosen, said=_said(documents), statuses=statuses)
+    return RunCases(cases=chosen, said=_verdicts_by_criterion(documents), statuses=statuses)
 
 
 def _answering(answers: Answers) -> Answering:
@@ -345,7 +345,7 @@ def _answers(found: RunCases, criterion: str) -> Answers | None:
     return answers_for(said, pairwise=pairwise) if said else None
 
 
-def _said(documents: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[Verdict]]:
+def _verdicts_by_criterion(documents: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[Verdict]]:
     said: dict[str, set[Verdict]] = {}
     for document in documents:
         threshold = "pass_at=" in (document.get("design", {}).get("rule") or "")

@@ -23,8 +23,7 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.benchmark.stats import Audited
-    from judgeharness_integrations.benchmark.verdicts import Results
+    from judgeharness_integrations.benchmark.verdicts import Audited, Results
 
 PairLabel: TypeAlias = Literal["clean", "ambiguous", "noise"]
 _LABELS: Final = "labels"
@@ -79,7 +78,7 @@ class AuditLog:
                 says that this cannot be told.
 
         """
-        with kept_or_told(self.path), self._locked():
+        with storing_labels(self.path), self._locked():
             lines = list(self._lines())
             said = AuditLabel(
                 pair_id=pair_id,
@@ -145,7 +144,7 @@ class AuditLog:
 
 
 @contextmanager
-def kept_or_told(path: Path) -> Iterator[None]:
+def storing_labels(path: Path) -> Iterator[None]:
     """Tell in one sentence that a label could not be written."""
     try:
         yield
@@ -446,7 +445,7 @@ def audited_of(labels: Labels, assignment: Assignment | None) -> Audited | None:
         assignment: which pairs are the uniform sample; None where nobody was assigned any.
 
     """
-    from judgeharness_integrations.benchmark.stats import AnnotatorPair, Audited  # noqa: PLC0415 - loads numpy
+    from judgeharness_integrations.benchmark.verdicts import AnnotatorPair, Audited  # noqa: PLC0415 - loads numpy
 
     if not labels:
         return None

@@ -20,9 +20,9 @@ from judgeharness_integrations.audit.labels import (
     read_labels,
 )
 from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, PairView, Progress
-from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
+from judgeharness_integrations.benchmark.results.curation import by_joint_correctness, strong_miss_weak_hit
 from judgeharness_integrations.reporting.html.charts import interval_text, percent
 from judgeharness_integrations.verdictlog.plain import counted
 

@@ -19,7 +19,7 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
     Which,
 )
-from judgeharness_integrations.benchmark.results.rows import (
+from judgeharness_integrations.benchmark.results.judgments import (
     CRITERIA,
     FLAWED,
     SCORE,
@@ -40,6 +40,7 @@ __all__ = [
     "AuditSource",
     "CaseView",
     "Choice",
+    "CriterionAnswer",
     "Disputed",
     "Fact",
     "Item",
@@ -47,7 +48,6 @@ __all__ = [
     "PairView",
     "PlannedRound",
     "Progress",
-    "Said",
     "SideView",
     "Tone",
     "TurnView",
@@ -263,7 +263,7 @@ class Disputed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class CriterionAnswer:
     """What an answer says about one criterion; `correct` is None where there is no gold or nothing was said."""
 
     criterion: str
@@ -283,13 +283,13 @@ class JudgeAnswer:
     mode: Mode
     side: Side | None
     probe: str
-    said: tuple[Said, ...]
+    said: tuple[CriterionAnswer, ...]
     joint: bool | None
     reasoning: str | None
     raw: str | None
     problem: str | None
 
-    def of(self, criterion: str) -> Said | None:
+    def of(self, criterion: str) -> CriterionAnswer | None:
         """Return what it says about a criterion."""
         return next((said for said in self.said if said.criterion == criterion), None)
 
@@ -448,7 +448,7 @@ def _answer(rows: Sequence[VerdictRow], pair: Pair) -> JudgeAnswer:
     mode: Mode = "pairwise" if side is None else "pointwise"
     gold = gold_of(pair) if side is None else side_gold(pair, side)
     by_name = {row.criterion: row for row in rows}
-    said = tuple(_said(name, by_name.get(name), gold.get(name)) for name in _CRITERIA[mode])
+    said = tuple(_criterion_answer(name, by_name.get(name), gold.get(name)) for name in _CRITERIA[mode])
     failed = next((row for row in rows if row.outcome != "ok"), None)
     return JudgeAnswer(
         judge=first.judge,
@@ -463,11 +463,11 @@ def _answer(rows: Sequence[VerdictRow], pair: Pair) -> JudgeAnswer:
     )
 
 
-def _said(name: str, row: VerdictRow | None, gold: str | None) -> Said:
+def _criterion_answer(name: str, row: VerdictRow | None, gold: str | None) -> CriterionAnswer:
     if row is None or row.verdict is None:
-        return Said(criterion=name, text=None, correct=None)
+        return CriterionAnswer(criterion=name, text=None, correct=None)
     text = verdict_text(row.verdict)
-    return Said(criterion=name, text=text, correct=None if gold is None else text == gold)
+    return CriterionAnswer(criterion=name, text=text, correct=None if gold is None else text == gold)
 
 
 def _problem(row: VerdictRow, *, all_of_it: bool) -> str:

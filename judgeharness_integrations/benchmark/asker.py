@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.usage import Spent, spent_by
-from judgeharness_integrations.benchmark.journal import Asked, Journal
+from judgeharness_integrations.analysis.usage import spent_by
+from judgeharness_integrations.benchmark.folder import Asked, Journal
 from judgeharness_integrations.benchmark.pair import (
     Behaviour,
     Blueprints,
@@ -112,7 +112,7 @@ class Asker:
             partial(model.complete, prompt),
             self.budget,
             limiter=limiter_for(model.name),
-            spent=partial(_spent, model.name),
+            spent=partial(spent_by, default_model=model.name),
             book=partial(self.journal.book, asked),
         )
         if isinstance(answer, Exception):
@@ -240,10 +240,6 @@ def because(sentence: str, text: str) -> str:
     return f"{sentence}: {said}" if said else sentence
 
 
-def _spent(model: str, answer: object) -> Spent:
-    return spent_by(answer, default_model=model)
-
-
 def _object(completion: Completion, prompt: Prompt) -> Mapping[str, Any]:
     if completion.ended == "refused":
         raise UnreadableError("the model refused")
@@ -341,7 +337,7 @@ class Material:
     @property
     def text(self) -> str:
         """The chunks as models read them: each under its id in brackets and its headings."""
-        return "\n\n".join(chunk.shown for chunk in self.chunks)
+        return "\n\n".join(chunk.prompt_text for chunk in self.chunks)
 
     def conditions_text(self, side: Which | None = None) -> str:
         """Return the conditions as JSON, with the texts of the taxonomy.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from judgeharness_integrations.benchmark.adherence import adherence
 from judgeharness_integrations.benchmark.asker import (
     MAYBE_TEXT,
     ROUND,
@@ -21,7 +20,6 @@ from judgeharness_integrations.benchmark.asker import (
     object_of,
     prompt,
 )
-from judgeharness_integrations.benchmark.grounding import grounding
 from judgeharness_integrations.benchmark.pair import (
     Blueprint,
     Blueprints,
@@ -36,7 +34,7 @@ from judgeharness_integrations.benchmark.pair import (
     clean,
 )
 from judgeharness_integrations.benchmark.results.checks import form_result, rounds_counted
-from judgeharness_integrations.benchmark.verification import cascade, coherence
+from judgeharness_integrations.benchmark.verification import adherence, cascade, coherence, grounding
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 from judgeharness_integrations.verdictlog.plain import counted
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.benchmark.asker import TEXT, object_of, prompt
 from judgeharness_integrations.benchmark.pair import Conversation, Document, Pair, Side, Taxonomy, chunks_of, clean
-from judgeharness_integrations.benchmark.results.rows import (
+from judgeharness_integrations.benchmark.results.judgments import (
     FLAWED,
     NONE,
     SCORE,
@@ -315,7 +315,7 @@ def _context(pair: Pair, documents: Mapping[str, Document]) -> str | None:
         raise CaseError(
             f"{pair.pair_id} draws on chunk {missing[0]!r}, which no document holds: restore documents.jsonl."
         )
-    return "\n\n".join(chunks[name].shown for name in pair.conditions.chunks) or None
+    return "\n\n".join(chunks[name].prompt_text for name in pair.conditions.chunks) or None
 
 
 def _whole(value: Any) -> int | None:

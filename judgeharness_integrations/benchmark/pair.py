@@ -97,7 +97,7 @@ class Chunk(Record):
     page: int | None = None
 
     @property
-    def shown(self) -> str:
+    def prompt_text(self) -> str:
         """The chunk as models read it: under its id in brackets and the headings it stands under, text below."""
         heading = " ".join((self.heading or "").split())
         return f"[{self.chunk_id}] {heading}".rstrip() + f"\n{self.text}"

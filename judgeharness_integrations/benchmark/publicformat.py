@@ -168,7 +168,7 @@ class Names:
             CaseError: it is empty, or the name of another answer than a type.
 
         """
-        found = self._found(name, self._failures, f"{where}: 'assistant_behavior_type'")
+        found = self._known_name(name, self._failures, f"{where}: 'assistant_behavior_type'")
         if found in RESERVED:
             raise CaseError(f"{where}: a failure type cannot be named {found!r}, which is another answer: rename it.")
         return found
@@ -180,9 +180,9 @@ class Names:
             CaseError: it is empty.
 
         """
-        return self._found(name, self._behaviours, f"{where}: 'user_behavior_type'")
+        return self._known_name(name, self._behaviours, f"{where}: 'user_behavior_type'")
 
-    def _found(self, name: str, known: Mapping[str, str], where: str) -> str:
+    def _known_name(self, name: str, known: Mapping[str, str], where: str) -> str:
         mine = clean(name).strip()
         if not mine:
             raise CaseError(f"{where} is empty.")

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.benchmark.pair import Pair, PairState, Record
-from judgeharness_integrations.benchmark.results.rows import GROUPS
+from judgeharness_integrations.benchmark.results.judgments import GROUPS
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 _STATES: Final[tuple[PairState, ...]] = get_args(PairState)

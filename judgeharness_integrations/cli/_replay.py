@@ -123,7 +123,8 @@ def replay_log(
             return gate_exit(None, graded=report.graded)
         from judgeharness_integrations.cli._replay_gates import check_replay, tell_gates  # noqa: PLC0415 - for few
 
-        checked = check_replay(asked, rows, chosen, known, planned=planned, own=own, **options)
+        every = cases.rows if run is None else rows_of_log(log, labels=labels)
+        checked = check_replay(asked, rows, chosen, known, every=every, planned=planned, own=own, **options)
         _show(report, checked, rows, judges, **shown)
         tell_gates(checked, stderr=as_json)
         return gate_exit(checked, graded=report.graded)

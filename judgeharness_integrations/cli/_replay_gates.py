@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations.analysis.calibration.rivals import candidates_beside
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.reading import judges_beside, results_of_log
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.terminal import console, show_section
 
@@ -26,6 +28,7 @@ def check_replay(
     rule: Rule,
     known: Calibrations,
     *,
+    every: Iterable[VerdictRow],
     planned: Mapping[str, int],
     own: GateReport | None,
     **options: Any,
@@ -37,19 +40,21 @@ def check_replay(
         rows: of the log.
         rule: how they are folded.
         known: the calibrations its results are compared with.
+        every: all rows of the log: what is not replayed of it may have been tried on the same labels.
         planned: judge -> cases of the run, as far as that is known: those that were never asked are not graded.
         own: what the run's own gates said.
         options: those of `results_of_log`.
 
     """
     results, judges = results_of_log(rows, rule, **options), options.get("judges")
+    groups = rows_of_judges(rows, judges)
     if known:
         from judgeharness_integrations.analysis.runs.folder import anchored_results  # noqa: PLC0415 - few have one
 
-        results = anchored_results(results, known, rows_of_judges(rows, judges), rule)
+        results = anchored_results(results, known, groups, rule)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
-    beside = judges_beside(rows, judges)
-    return check_gates(run_report(results, planned=wanted, gates=own, judges_beside=beside), gates)
+    beside = candidates_beside(every, chain.from_iterable(groups.values()))
+    return check_gates(run_report(results, planned=wanted, gates=own, beside=beside), gates)
 
 
 def tell_gates(checked: GateReport, *, stderr: bool) -> None:

@@ -27,9 +27,13 @@ from judgeharness_integrations.audit.labels import (
     read_labels,
     write_assignment,
 )
-from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit, suspicious_slice
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.results.curation import (
+    by_joint_correctness,
+    strong_miss_weak_hit,
+    suspicious_slice,
+)
 from judgeharness_integrations.cli._judge_options import AuditRequest
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import terminable

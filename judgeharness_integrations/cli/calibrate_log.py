@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -28,7 +29,13 @@ from judgeharness_integrations.analysis.calibration.candidates import candidate_
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
-from judgeharness_integrations.analysis.calibration.population import Population, column_text, population_of
+from judgeharness_integrations.analysis.calibration.population import (
+    Population,
+    case_columns,
+    column_text,
+    population_of,
+)
+from judgeharness_integrations.analysis.calibration.rivals import names_of_case, run_of_row
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
@@ -56,6 +63,7 @@ from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.row import Verdict
 
 _UNSEEDED: Final = 0  # the seed of a harness that was given none
 
@@ -152,6 +160,7 @@ class ConfiguredLog:
             yield f"model {safe_text(', '.join(others))} before, {safe_text(str(self._model))} now"
 
 
+Others: TypeAlias = Sequence[AbstractSet[Hashable]]  # by what the cases of each are known
 Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
 
@@ -183,14 +192,15 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         clusters = belonging.by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
-        criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
+        population = _population(decided, request.by)
+        criteria = _criteria(decided, request, folding, population)  # which refuses what cannot be compared
     candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
     shared = belonging.shared_names()
     golds, _ = labelled.golds()
     look = candidate if configured is None else configured.candidate
-    count = study.count(golds, look, judges=judges_on(golds, others))
+    count = study.count(golds, look, of_log=candidates_on(golds, rows, others))
     if count > 1:
-        criteria = _criteria(decided, request, folding, candidates=count)
+        criteria = _criteria(decided, request, folding, population, candidates=count)
     report = CalibrationReport(
         name=labelled.name,
         judge=judge,
@@ -205,7 +215,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         items=tuple(replace(item, cluster=shared.get(item.case_id)) for item in _labelled(items_of(decided))),
         design=design_of_rows(rows, folding.rule.name),
         candidates=count,
-        population=_population(decided, request.by),
+        population=population,
     )
     if request.as_json:
         for note in notes:
@@ -296,8 +306,8 @@ def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Ite
 
 def rows_of_one(
     log: Path, judge: str | None, run: str | None, *, voting_only: bool = True
-) -> tuple[str, list[VerdictRow], list[set[str]]]:
-    """Return the judge, its rows, and the cases of each other judge; of one run where one is named.
+) -> tuple[str, list[VerdictRow], Others]:
+    """Return the judge, its rows, of one run where one is named, and the cases of every other judge and run.
 
     A log of several judges needs a name.
     """
@@ -307,13 +317,31 @@ def rows_of_one(
     if len(chosen) > 1:
         raise UsageError(f"{log} holds {len(chosen)} judges: choose one with --judge.")
     [(name, rows)] = chosen.items()
-    return name, rows, [{row.case_id for row in theirs} for other, theirs in groups.items() if other != name]
+    mine, others = {(run_of_row(row), row.judge) for row in rows}, dict[Hashable, set[Hashable]]()
+    for row in rows_of_log(log) if run is not None else chain.from_iterable(groups.values()):
+        if (key := (run_of_row(row), row.judge)) not in mine:
+            others.setdefault(key, set()).update(names_of_case(row))
+    return name, rows, list(others.values())
 
 
-def judges_on(golds: Collection[str], others: Iterable[AbstractSet[str]]) -> int:
-    """Return how many judges of a log decided about labelled cases: one, and each other that shares any with it."""
-    labelled = set(golds)
-    return 1 + sum(not labelled.isdisjoint(theirs) for theirs in others)
+def candidates_on(golds: Mapping[str, Mapping[str, Verdict]], rows: Iterable[VerdictRow], others: Others) -> int:
+    """Return how many candidates of a log one set of labels decides about.
+
+    They are one judge in one run, each other that was asked about any of its labelled texts, and each further criterion
+    of its own with the same labels.
+
+    Args:
+        golds: case -> criterion -> label.
+        rows: of the judge.
+        others: by what the cases of each other judge and run are known.
+
+    """
+    labelled = {name for row in rows if row.case_id in golds for name in names_of_case(row)}
+    told = Counter(
+        tuple((case_id, parts[name]) for case_id, parts in golds.items() if name in parts)
+        for name in {name for parts in golds.values() for name in parts}
+    )
+    return max(told.values(), default=1) + sum(not labelled.isdisjoint(theirs) for theirs in others)
 
 
 def items_of(decided: Decided) -> list[LabelledItem]:
@@ -337,7 +365,7 @@ def _population(decided: Decided, column: str | None) -> Population:
 
 
 def _criteria(
-    decided: Decided, request: Request, folding: Folding, *, candidates: int = 1
+    decided: Decided, request: Request, folding: Folding, population: Population, *, candidates: int = 1
 ) -> dict[str, CriterionCalibration]:
     found: dict[str, CriterionCalibration] = {}
     for name, cases in decided.items():
@@ -352,9 +380,15 @@ def _criteria(
             scale=declared_scale(folding.parts, name),
             candidates=candidates,
         )
-        if request.by is not None:
-            strata = [column_text(case.rows, request.by) for case in labelled]
-            found[name] = stratified(found[name], items, strata, request.by, candidates=candidates)
+        columns = [case_columns(case.rows) for case in labelled]
+        found[name] = stratified(
+            found[name],
+            items,
+            [None if request.by is None else column_text(case.rows, request.by) for case in labelled],
+            request.by,
+            others={one: [case.get(one) for case in columns] for one in population.columns},
+            candidates=candidates,
+        )
     return found
 
 

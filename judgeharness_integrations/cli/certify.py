@@ -25,10 +25,10 @@ from judgeharness_integrations.cli._shared_options import names_in
 from judgeharness_integrations.cli.calibrate_log import (
     ConfiguredLog,
     Folding,
+    candidates_on,
     cut_off_notes,
     exploratory,
     items_of,
-    judges_on,
     labelled_rows,
     rows_of_one,
 )
@@ -76,7 +76,7 @@ def certify_decisions(request: CertifyRequest) -> int:
             items = [item for item in items_of(decided) if item.gold is not None]
             candidate = candidate_of_items(judge, what, items)
         golds, _ = labelled.golds()
-        count = study.count(golds, candidate, judges=judges_on(golds, others))
+        count = study.count(golds, candidate, of_log=candidates_on(golds, rows, others))
         certificate = certify(
             rows,
             chosen,

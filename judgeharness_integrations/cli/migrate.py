@@ -19,15 +19,8 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cli._code_options import MigrateRequest
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK, USAGE
+from judgeharness_integrations.migration.rewriting import Cost, FileRewrite, Migration, cost_of, diff_of, migrated
 from judgeharness_integrations.migration.rewriting.changes import Change, Level, Rewrite
-from judgeharness_integrations.migration.rewriting.project import (
-    Cost,
-    FileRewrite,
-    Migration,
-    cost_of,
-    diff_of,
-    migrated,
-)
 from judgeharness_integrations.migration.sources import ConfigSource, Source
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations._rendering import renderer
+from judgeharness_integrations.analysis.calibration.rivals import candidates_beside
 from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.reading import is_recorded, judges_beside, read_report, results_of_log
+from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
 from judgeharness_integrations.cli._gates import gate_exit, gates_of
 from judgeharness_integrations.cli._output import append_summary, print_json, summary_file
 from judgeharness_integrations.cli._reading import without_garbage_collection
@@ -204,7 +207,8 @@ class Source:
             raise UsageError("a log has no rule of its own: give one, as --rule majority.")
         with SqlLog(self.request.where, create=False) as log:
             run, name = self._run_in(log.run_ids()), log.name
-            rows: list[VerdictRow] = list(log.rows(run=run))
+            every: list[VerdictRow] = list(log.rows())
+        rows = [row for row in every if row.run == run]
         if self.request.labels:
             rows = as_labels(rows, source=name)
         results = results_of_log(
@@ -214,9 +218,8 @@ class Source:
             min_valid=self.request.min_valid,
             tolerance=self._scale,
         )
-        return run_report(
-            results, source=name, run=run, judges_beside=judges_beside(rows, self.request.judges or None), **facts
-        )
+        shown = chain.from_iterable(rows_of_judges(rows, self.request.judges or None).values())
+        return run_report(results, source=name, run=run, beside=candidates_beside(every, shown), **facts)
 
     def _run_in(self, runs: Sequence[str]) -> str:
         if self.request.run is not None and self.request.run not in runs:

@@ -19,7 +19,7 @@ from judgeharness_integrations.cli._code_options import ScanRequest
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.migration.inspection import Finding, described
-from judgeharness_integrations.migration.rewriting.project import NextStep
+from judgeharness_integrations.migration.rewriting import NextStep
 from judgeharness_integrations.migration.rules import RULES, rule_of
 from judgeharness_integrations.migration.scanning import ScanReport, nearest_settings, scan
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError

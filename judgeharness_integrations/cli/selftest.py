@@ -26,9 +26,9 @@ from judgeharness_integrations.reporting.sections import Block, Bullets, Section
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck
+from judgeharness_integrations.testing.selftest.looking import DELTA, planted_population
+from judgeharness_integrations.testing.selftest.planning import pilot_rows, two_systems
 from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
-from judgeharness_integrations.testing.selftest.workflows.looking import DELTA, planted_population
-from judgeharness_integrations.testing.selftest.workflows.planning import pilot_rows, two_systems
 from judgeharness_integrations.verdictlog.plain import counted, ends, percent
 
 _TITLES: dict[Kind, str] = {

@@ -243,7 +243,7 @@ class JudgeTally:
             return
         self.clusters.add_rows(result.case_id, result.rows)
         if result.calibration is not None and (known := result.calibration.population) is not None:
-            self.population = self.population or PopulationCount(known.column)
+            self.population = self.population or PopulationCount(known.column, columns=known.columns)
             self.population.add(_facts(result, known.column))
         if result.certificate is not None:
             self.certified = self.certified or CertifiedCases(result.certificate, self.clusters)

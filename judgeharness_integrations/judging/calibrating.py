@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -22,9 +22,10 @@ from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
-from judgeharness_integrations.judging.execution.recalling import CALIBRATION, is_searchable
+from judgeharness_integrations.judging.execution.recalling import is_searchable
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def calibration_report(
     items: dict[str, list[Judged]] = {}
     labelled: list[LabelledItem] = []
     facts: list[CaseFacts] = []
-    strata: dict[str, list[str | None]] = {}
+    described: dict[str, list[CaseFacts]] = {}
     design: dict[str, Any] = {}
     results = list(results)
     belonging = Clusters.of_cases(results) if clusters is None else clusters
@@ -74,7 +75,7 @@ def calibration_report(
         cluster = belonging.of(result.case_id)
         facts += _facts(result, texts, calibration_set.by, named, cluster)
         for criterion, gold in named.items():
-            strata.setdefault(criterion, []).append(facts[-1].stratum)
+            described.setdefault(criterion, []).append(facts[-1])
             measured = result.criteria[criterion]
             items.setdefault(criterion, []).append(_judged(measured, gold, cluster=cluster, longer=longer))
             labelled.append(
@@ -89,19 +90,20 @@ def calibration_report(
             )
     if not items:
         raise CaseError(f"no label of {calibration_set.name!r} matches a judged case.")
+    population = population_of(facts, column=calibration_set.by)
     return CalibrationReport(
         name=calibration_set.name,
         judge=judge,
         source=calibration_set.source,
         consensus=calibration_set.consensus,
         excluded_ties=ties,
-        criteria=_criteria(items, strata, calibration_set, parts),
+        criteria=_criteria(items, described, calibration_set, parts, population.columns),
         measured_at=measured_at,
         parts=None if parts is None else json.loads(json.dumps(parts, default=str)),  # equal before and after a file
         items=_in_order(labelled, golds),
         design=design,
         candidates=calibration_set.candidates,
-        population=population_of(facts, column=calibration_set.by),
+        population=population,
     )
 
 
@@ -131,23 +133,29 @@ def _facts(
 
 def _criteria(
     items: Mapping[str, list[Judged]],
-    strata: Mapping[str, list[str | None]],
+    described: Mapping[str, list[CaseFacts]],
     labels: CalibrationSet,
     parts: Mapping[str, Any] | None,
+    columns: Collection[str],
 ) -> dict[str, CriterionCalibration]:
     found: dict[str, CriterionCalibration] = {}
     for criterion, judged in items.items():
-        found[criterion] = measure_calibration(
+        measured = measure_calibration(
             judged,
             criterion=criterion,
             positive=labels.positive,
             scale=declared_scale(parts, criterion),
             candidates=labels.candidates or 1,
         )
-        if labels.by is not None:
-            found[criterion] = stratified(
-                found[criterion], judged, strata[criterion], labels.by, candidates=labels.candidates or 1
-            )
+        cases = described[criterion]
+        found[criterion] = stratified(
+            measured,
+            judged,
+            [case.stratum for case in cases],
+            labels.by,
+            others={name: [case.columns.get(name) for case in cases] for name in columns},
+            candidates=labels.candidates or 1,
+        )
     return found
 
 
@@ -268,7 +276,7 @@ Planner: TypeAlias = "Callable[[Judge, Iterable[Case]], Iterator[CasePlan]]"
 
 def calibration_run(run: str) -> str:
     """Return the run that rows of a run's labelled cases carry."""
-    return f"{run}{CALIBRATION}"
+    return f"{run}{CALIBRATION_RUN}"
 
 
 @dataclass(kw_only=True)

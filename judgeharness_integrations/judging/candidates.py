@@ -65,14 +65,14 @@ class Study:
         examples = tuple(example for example in labelled.labeled_examples if case_id_of(example[0]) in kept)
         return replace(labelled, labeled_examples=examples)
 
-    def count(self, golds: Mapping[str, Mapping[str, Verdict]], candidate: str, *, judges: int = 1) -> int:
+    def count(self, golds: Mapping[str, Mapping[str, Verdict]], candidate: str, *, of_log: int = 1) -> int:
         """Write down that a candidate is measured, and return how many there are; odd things go to standard error.
 
         Args:
             golds: the labels.
             candidate: its digest.
-            judges: how many of the log decided about the labelled cases: whoever takes one of them chose among all,
-                unless it is stated how many were tried.
+            of_log: how many judges, runs and criteria of the log are decided by the labels: whoever takes one of them
+                chose among all, unless it is stated how many were tried.
 
         """
         labels, now = digest_of_labels(golds), datetime.now(UTC).isoformat(timespec="seconds")
@@ -85,14 +85,14 @@ class Study:
         known = len(frozenset().union(*looks.values()))
         mine = own.candidates(labels, self.part)
         told = [f"{path} knows candidates on the same labels: they count, too." for path in looks if looks[path] - mine]
-        if self.stated is None and judges > known:
+        if self.stated is None and of_log > known:
             told.append(
-                f"{judges} judges of the log decided about these labels: each is a candidate, unless --candidates says "
-                "how many were tried."
+                f"{of_log} judges, runs and criteria of the log are decided by these labels: each is a candidate, "
+                "unless --candidates says how many were tried."
             )
         for line in (*told, *self._odd(own, known, own.others(labels))):
             sys.stderr.write(f"{line}\n")
-        return max(known, self.stated or judges)
+        return max(known, self.stated or of_log)
 
     def _odd(self, ledger: Ledger, known: int, others: int) -> list[str]:
         told, path = [], self.ledgers[0]

@@ -48,7 +48,6 @@ CASE_COLUMNS = (
     "author_b",
     "gold",
 )
-LABEL_COUNT = "label_count"  # the column that says how many annotators labelled a case
 _TEXT_FIELDS = ("input", "output", "output_b", "reference", "context")
 
 

@@ -111,12 +111,14 @@ def preset(name: str, shape: str) -> dict[str, Any]:
     return arguments | ({"on_unfit": "skip"} if name == "thorough" else {})
 
 
-def _passport(given: Passport | str | PathLike[str] | None) -> Passport | None:
+def _passport(given: Passport | str | PathLike[str] | None, rule: RuleLike) -> tuple[Passport | None, RuleLike]:
+    """Return a passport, and the rule that decides: its own where there is one."""
     if given is None:
-        return None
+        return None, rule
     from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
 
-    return loaded(Passport, given)
+    known = loaded(Passport, given)
+    return known, rule if known is None else known.rule()
 
 
 _now = partial(datetime.now, UTC)
@@ -208,25 +210,16 @@ class JudgeHarness:
         check_policy(retrying, executor)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         check_calibration(known := loaded(CalibrationReport, calibration), calibration_set)
-        self.passport = _passport(passport)
-        aggregation_rule = aggregation_rule if self.passport is None else self.passport.rule()
-        self.design = designed(chosen, aggregation_rule, instructions, **measuring, curtail=curtail)
+        self.passport, folding = _passport(passport, aggregation_rule)
+        self.design = designed(chosen, folding, instructions, **measuring, curtail=curtail)
         check_certificate(promised := loaded(Certificate, certificate), self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
         self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
-        self.perturbations, self._rewritten = chosen, Rewritten()
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts, retrying=retrying)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
-        self.executor, self._rewritten = executor or local, Rewritten()
-        self._anchor = Anchor(
-            design=self.design,
-            plan=self._plans,
-            given=known,
-            labels=calibration_set,
-            certificate=promised,
-            max_age=max_age,
-            clock=clock,
-        )
+        self.executor, self.perturbations, self._rewritten = executor or local, chosen, Rewritten()
+        held: dict[str, Any] = {"given": known, "labels": calibration_set, "certificate": promised}
+        self._anchor = Anchor(design=self.design, plan=self._plans, **held, max_age=max_age, clock=clock)
 
     def __repr__(self) -> str:
         """Return the design."""
@@ -291,7 +284,7 @@ class JudgeHarness:
     @classmethod
     def under(cls, passport: Passport | str | PathLike[str], **options: Any) -> Self:
         """Ask as a passport was taken, and decide as it says; options are those of the constructor."""
-        known = _passport(passport)
+        known, _ = _passport(passport, "majority")
         design = {} if known is None else known.known_design
         asked = {"perturbations": design.get("perturbations", ["none"]), "repetitions": design.get("repetitions", 1)}
         return cls(**({**asked, "aggregation_rule": "majority", "passport": known} | options))

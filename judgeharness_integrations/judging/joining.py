@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.judging.cases import LABEL_COUNT, case_id_of, gold_of_cell
+from judgeharness_integrations.judging.cases import case_id_of, gold_of_cell
 from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT
 from judgeharness_integrations.verdictlog.files import read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, case_id_of, read_cases
+from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of, read_cases
+from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
 
 if TYPE_CHECKING:

@@ -89,8 +89,8 @@ def asked_as(criterion: Criterion, *, pairwise: bool) -> Asked:
 
 def default_instructions(criteria: Sequence[Criterion], *, pairwise: bool) -> str | None:
     """Return the words of ours that all of the criteria are asked in; None where they are asked in several ways."""
-    ways = {asked_as(criterion, pairwise=pairwise) for criterion in criteria}
-    return INSTRUCTIONS[ways.pop()] if len(ways) == 1 else None
+    words = {INSTRUCTIONS[asked_as(criterion, pairwise=pairwise)] for criterion in criteria}
+    return words.pop() if len(words) == 1 else None
 
 
 def question_of(

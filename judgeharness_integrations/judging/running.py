@@ -256,6 +256,10 @@ class Run:
         identity = self.judge.identity
         return self.judge_model or (identity.model if identity is not None else None)
 
+    @cached_property
+    def _untested(self) -> tuple[str, ...]:
+        return beyond_tested((self.judge, *self.spans.observers))
+
     @property
     def _fingerprint(self) -> str | None:
         """Made anew once the judge has learned how it answers."""
@@ -298,7 +302,7 @@ class Run:
             skipped=plan.skipped,
             remaining=[p.perturbation.swaps for p in case.unanswered()] if case.stopping is not None else (),
             model_families=(model_family(self._model), *_author_families(plan.case)),
-            untested=beyond_tested((self.judge, *self.spans.observers)),
+            untested=self._untested,
             **state,
         )
 

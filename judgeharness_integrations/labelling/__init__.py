@@ -7,7 +7,7 @@ from judgeharness_integrations.labelling.labellog import (
     label_agreement,
 )
 from judgeharness_integrations.labelling.questions import Question, parse_answers, questions
-from judgeharness_integrations.labelling.session import Progress, Session
+from judgeharness_integrations.labelling.sheets import Progress, Session
 
 __all__ = [
     "LabelAgreement",

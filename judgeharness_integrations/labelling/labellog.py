@@ -21,10 +21,10 @@ from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import CaseError, LogFormatError, LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.statistics.agreement import Kappa, cohen_kappa
-from judgeharness_integrations.judging.cases import CASE_COLUMNS, LABEL_COUNT, AnswerCase, Case, case_id_of
+from judgeharness_integrations.judging.cases import CASE_COLUMNS, AnswerCase, Case, case_id_of
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.labelling.questions import kind_of
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, to_record
+from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT, LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, verdict_to_json
 

@@ -235,7 +235,7 @@ _HEADINGS = {"context": "context", "input": "input", "output": "answer", "refere
 _PAIR = {"output": "answer A", "output_b": "answer B"}
 
 
-def shown(question: Question, *, width: int, whole: bool = False) -> Iterator[str]:
+def question_lines(question: Question, *, width: int, whole: bool = False) -> Iterator[str]:
     """Yield the lines of a question's texts, each at most `width` wide; long texts are cut unless `whole`."""
     if question.description:
         yield from textwrap.wrap(safe_text(question.description, _LONGEST), width)

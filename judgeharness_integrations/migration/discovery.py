@@ -362,8 +362,8 @@ class _Module:
         if not site.by_hand and site.definition is None:
             self.made[node] = offer
         asks = site.uses or ((node,) if site.by_hand else tuple(one.call for one in asks_of(self.view, node)))
-        asks = tuple(one for one in asks if foreign_judge(self.view, one) is None)
-        askers = {*Flow(self.view, asks).functions, *(self.view.function_of(one) for one in asks)}
+        asks = tuple(call for call in asks if foreign_judge(self.view, call) is None)
+        askers = {*Flow(self.view, asks).functions, *(self.view.function_of(call) for call in asks)}
         self.does.update((one, replace(offer, role="asker")) for one in askers if one is not None)
 
     def _offer(self, site: JudgeSite, role: Role) -> Offer:
@@ -401,7 +401,7 @@ class _Module:
         return None
 
     def _class(self, owner: cst.ClassDef, role: Role) -> Offer | None:
-        methods = {one.name.value: self.does[one] for one in self.view.methods(owner) if one in self.does}
+        methods = {method.name.value: self.does[method] for method in self.view.methods(owner) if method in self.does}
         if not methods:
             return None
         return Offer(role=role, path=self.view.path, line=self.view.position(owner).start.line, methods=methods)
@@ -426,4 +426,4 @@ class _Module:
 
 def _parts(target: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     if isinstance(target, (cst.Tuple, cst.List)):
-        yield from (one.value for one in target.elements)
+        yield from (element.value for element in target.elements)

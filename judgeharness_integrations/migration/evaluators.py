@@ -59,7 +59,7 @@ def _called(view: ModuleView, call: cst.Call) -> str | None:
     name = last_name(call.func)
     if names or not isinstance(call.func, cst.Attribute) or name not in _METHODS:
         return None
-    made = (one.func for one in view.origins(call.func.value) if isinstance(one, cst.Call))
+    made = (origin.func for origin in view.origins(call.func.value) if isinstance(origin, cst.Call))
     owners = [full for one in made for full in view.names(one)]
     ours = any(full.startswith("langsmith.") for full in owners)
     return name if ours or (not owners and view.argument(call, "evaluators") is not None) else None
@@ -99,7 +99,7 @@ def reached_from(view: ModuleView, functions: Iterable[cst.CSTNode]) -> frozense
         for node in walk(current):
             if isinstance(node, cst.Call):
                 waiting += view.callees(node)
-                handed = (one for arg in node.args for one in view.origins(arg.value))
+                handed = (origin for arg in node.args for origin in view.origins(arg.value))
                 waiting += [one for one in handed if isinstance(one, cst.FunctionDef)]
     return frozenset(found)
 
@@ -124,8 +124,8 @@ def _evaluators(view: ModuleView, call: cst.Call, place: int) -> cst.BaseExpress
     for arg in call.args:
         for made in view.origins(arg.value) if arg.star == "**" else ():
             if isinstance(made, cst.Dict):
-                pairs = (one for one in made.elements if isinstance(one, cst.DictElement))
-                given = next((one.value for one in pairs if view.value(one.key) == "evaluators"), None)
+                pairs = (element for element in made.elements if isinstance(element, cst.DictElement))
+                given = next((pair.value for pair in pairs if view.value(pair.key) == "evaluators"), None)
             elif isinstance(made, cst.Call) and last_name(made.func) == "dict":
                 given = view.argument(made, "evaluators")
             if given is not None:
@@ -135,7 +135,7 @@ def _evaluators(view: ModuleView, call: cst.Call, place: int) -> cst.BaseExpress
 
 def _listed(view: ModuleView, given: cst.BaseExpression, level: int = _LEVELS) -> Iterator[_Element]:
     """Yield the elements of the lists an expression may be and what holds each; itself where no list is to be seen."""
-    found = [_held(view, one, level) for one in view.origins(given)]
+    found = [_held(view, origin, level) for origin in view.origins(given)]
     if all(one is None for one in found):
         yield given, None
     for one in found:
@@ -154,7 +154,7 @@ def _held(  # noqa: PLR0911 - one case a form
         case cst.Call(func=cst.Name(value="list" | "tuple"), args=[arg]) if level:
             return list(_listed(view, arg.value, level - 1))
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="values"))):
-            tables = [one for one in view.origins(owner) if isinstance(one, cst.Dict)]
+            tables = [origin for origin in view.origins(owner) if isinstance(origin, cst.Dict)]
             held = ((one, table) for table in tables for one in view.elements(table))
             return [(one, table) for one, table in held if isinstance(one, cst.BaseExpression)] or None
         case cst.Call(func=named) | (cst.Name() as named) | (cst.Attribute() as named) if view.names(named):
@@ -230,7 +230,7 @@ def _registered(view: ModuleView) -> Iterator[tuple[Foreign, cst.BaseExpression]
 
 def _compares(view: ModuleView, call: cst.Call) -> bool:
     """Whether two experiments are given: `evaluate(("one", "other"), ...)`."""
-    return bool(call.args) and any(isinstance(one, cst.Tuple) for one in view.origins(call.args[0].value))
+    return bool(call.args) and any(isinstance(origin, cst.Tuple) for origin in view.origins(call.args[0].value))
 
 
 def _is_run_evaluator(view: ModuleView, call: cst.Call) -> bool:
@@ -295,7 +295,7 @@ def _is_harness(view: ModuleView, call: cst.Call) -> bool:
         case cst.Attribute(value=cst.Name(value=name) as owner, attr=cst.Name(value=method)) if name == _PLUGIN:
             return method in _OF_PLUGIN and _parameter(view, owner) is not None
         case cst.Attribute(value=owner, attr=cst.Name(value=method)):
-            return method in _HARNESS_METHODS and any(_makes_harness(view, one) for one in view.origins(owner))
+            return method in _HARNESS_METHODS and any(_makes_harness(view, origin) for origin in view.origins(owner))
     return False
 
 
@@ -305,7 +305,7 @@ def _makes_harness(view: ModuleView, node: cst.CSTNode) -> bool:
     if not isinstance(called, (cst.Name, cst.Attribute)):
         return False
     if isinstance(called, cst.Attribute) and isinstance(called.value, cst.Call):  # `.limited(...)`
-        return any(_makes_harness(view, one) for one in view.origins(called.value))
+        return any(_makes_harness(view, origin) for origin in view.origins(called.value))
     names, tree = view.names(called), view.tree
     if isinstance(node, cst.Call) and any(map(_is_ours, names)):
         return True

@@ -54,7 +54,7 @@ class Flow:
     def gathers(self, node: cst.CSTNode) -> bool:
         """Whether an expression holds several of the values: a comprehension over calls, or what was collected."""
         uses = uses_of(self.view, node)
-        return any(name in self.collected for name in uses.names) or any(self._brings_many(one) for one in uses.calls)
+        return any(name in self.collected for name in uses.names) or any(self._brings_many(call) for call in uses.calls)
 
     def _spread(self, transfers: tuple[Transfer, ...], step: Callable[[Transfer], bool]) -> None:
         waiting = True
@@ -103,16 +103,13 @@ class Flow:
         many = any(name in self.collected for name in step.value.names) or any(
             self._brings_many(call) for call in step.value.calls
         )
-        many = many or (step.gathers and self._in_loop(step.node))
+        many = many or (step.gathers and any(True for _ in loops_around(self.view, step.node)))
         if isinstance(step.node, (cst.For, cst.CompFor)) and not _nested(step.node):
             many = False  # one of many is one
         known = len(self.collected)
         if many:
             self.collected.update(step.targets)
         return len(self.collected) > known
-
-    def _in_loop(self, node: cst.CSTNode) -> bool:
-        return any(True for _ in loops_around(self.view, node))
 
 
 def _nested(loop: cst.For | cst.CompFor) -> bool:
@@ -121,11 +118,7 @@ def _nested(loop: cst.For | cst.CompFor) -> bool:
     return (
         isinstance(inner, cst.Call)
         and isinstance(inner.func, cst.Attribute)
-        and inner.func.attr.value
-        in {
-            "items",
-            "values",
-        }
+        and inner.func.attr.value in {"items", "values"}
     )
 
 
@@ -212,7 +205,7 @@ def _steps(view: ModuleView, node: cst.CSTNode) -> Iterator[Transfer]:
         case cst.Return(value=value) | cst.Yield(value=value) if value is not None:
             yield _step(view, node, (), uses_of(view, value), result_of=view.function_of(node))
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value=method))) if method in COLLECTING:
-            yield _step(view, node, _base(view, owner), uses_of(view, *(one.value for one in node.args)), gathers=True)
+            yield _step(view, node, _base(view, owner), uses_of(view, *(arg.value for arg in node.args)), gathers=True)
             yield from _handed(view, node)
         case cst.Call():
             yield from _handed(view, node)
@@ -284,7 +277,7 @@ def _bound(view: ModuleView, target: cst.CSTNode) -> tuple[Place, ...]:
         case cst.Name(value=name):
             return (place_of(view, name, target),)
         case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            return tuple(place for one in elements for place in _bound(view, one.value))
+            return tuple(place for element in elements for place in _bound(view, element.value))
         case cst.StarredElement(value=inner):
             return _bound(view, inner)
     return _base(view, target)
@@ -335,7 +328,7 @@ class Judged:
     def status(self, node: cst.CSTNode) -> str | None:
         """Return of whose result an expression is the status; None for others."""
         if isinstance(node, cst.Name):
-            return next((found for one in self.view.steps(node) if (found := self.status(one))), None)
+            return next((found for step in self.view.steps(node) if (found := self.status(step))), None)
         return self._measured(node, "status")
 
     def added(self, node: cst.Name) -> Iterator[cst.CSTNode]:
@@ -395,7 +388,7 @@ class Judged:
             case cst.Name() | cst.Attribute() if self._flow.touches(node):
                 return True
             case cst.Name() if depth < _DEPTH:  # a fixture's
-                return any(self._is_result(one, depth + 1) for one in self.view.steps(node))
+                return any(self._is_result(step, depth + 1) for step in self.view.steps(node))
         return False
 
     def _code(self, node: cst.CSTNode) -> str:

@@ -259,8 +259,8 @@ def langsmith_kinds(view: ModuleView, call: cst.Call, names: frozenset[str]) -> 
 
 def is_evaluator(view: ModuleView, function: cst.FunctionDef) -> bool:
     """Whether a function is decorated as an evaluator of LangSmith."""
-    decorators = (one.decorator for one in function.decorators)
-    made = (one.func if isinstance(one, cst.Call) else one for one in decorators)
+    decorators = (decorator.decorator for decorator in function.decorators)
+    made = (decorator.func if isinstance(decorator, cst.Call) else decorator for decorator in decorators)
     return any("langsmith" in name and "evaluator" in name for one in made for name in view.names(one))
 
 

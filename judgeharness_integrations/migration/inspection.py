@@ -115,13 +115,7 @@ class Inspection:
 
     def finding(self, code: str, node: cst.CSTNode, message: str, site: JudgeSite | None = None) -> Finding:
         """Return a finding at a node."""
-        return Finding(
-            code=code,
-            path=self.source.path,
-            **span_of(self.view, node),
-            message=message,
-            site=site,
-        )
+        return Finding(code=code, path=self.source.path, **span_of(self.view, node), message=message, site=site)
 
     def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
         """Return a finding at the place where a judge is made or asked."""
@@ -145,6 +139,11 @@ class ConfigInspection:
     def judges(self) -> tuple[JudgeSite, ...]:
         """The metrics that ask a model and that no harness asks."""
         return tuple(site for site in self.sites if not site.harnessed and not site.deterministic)
+
+    @cached_property
+    def repeated(self) -> tuple[JudgeSite, ...]:
+        """Those of them that ADK asks several times, whose answers it folds by majority."""
+        return tuple(site for site in self.judges if site.samples != 1)
 
     def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
         """Return a finding at a metric."""
@@ -204,6 +203,10 @@ class Rule:
     explanation: str
     python: PythonCheck = _no_python
     config: ConfigCheck = _no_config
+
+    def findings(self, inspection: Inspection | ConfigInspection) -> Iterator[Finding]:
+        """Yield what it finds in a file."""
+        return self.config(inspection) if isinstance(inspection, ConfigInspection) else self.python(inspection)
 
 
 _LINE = re.compile(r"#\s*noqa(?P<list>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
@@ -363,11 +366,11 @@ def _of_evaluator(view: ModuleView, given: Given, known: set[cst.Call | None]) -
     origins = view.origins(given.node)
     if given.wrapped or given.functions or view.value(given.node) is not ...:
         return None
-    if any(one in known for one in origins):
+    if any(origin in known for origin in origins):
         return None
     if _is_chain(view, given.node):
         return _CHAIN
-    named = [one.func if isinstance(one, cst.Call) else one for one in origins]
+    named = [origin.func if isinstance(origin, cst.Call) else origin for origin in origins]
     names = {full for one in named if isinstance(one, (cst.Name, cst.Attribute)) for full in view.names(one)}
     if any(_EVALUATING.match(full) for full in names):
         return None
@@ -379,7 +382,7 @@ def _of_evaluator(view: ModuleView, given: Given, known: set[cst.Call | None]) -
 def _is_chain(view: ModuleView, node: cst.BaseExpression) -> bool:
     """Whether an expression, or the owner of a method, is `prompt | model | parser`."""
     origins = view.origins(node.value if isinstance(node, cst.Attribute) else node)
-    return any(isinstance(one, cst.BinaryOperation) and isinstance(one.operator, cst.BitOr) for one in origins)
+    return any(isinstance(origin, cst.BinaryOperation) and isinstance(origin.operator, cst.BitOr) for origin in origins)
 
 
 def _reason(view: ModuleView, call: cst.Call, known: set[cst.Call | None], *, models: bool) -> str | None:
@@ -406,7 +409,9 @@ def _looks_like(name: str, *, models: bool) -> bool:
 def _of_method(view: ModuleView, owner: cst.BaseExpression, known: set[cst.Call | None]) -> str | None:
     """An evaluator of LangChain by its method; a chain that asks itself is part of its definition."""
     origins = view.origins(owner)
-    if any(isinstance(one, cst.Call) and (one in known or last_name(one.func) == "super") for one in origins):
+    if any(
+        isinstance(origin, cst.Call) and (origin in known or last_name(origin.func) == "super") for origin in origins
+    ):
         return None
     if _is_held(view, origins):
         return None
@@ -419,11 +424,11 @@ def _is_held(view: ModuleView, origins: tuple[cst.CSTNode, ...]) -> bool:
     """Whether what is asked was looked at where it is made, in this file or another, and is no judge of a model."""
     if view.tree is None:
         return False
-    named = [one.func if isinstance(one, cst.Call) else one for one in origins]
+    named = [origin.func if isinstance(origin, cst.Call) else origin for origin in origins]
     names = [full for one in named if isinstance(one, (cst.Name, cst.Attribute)) for full in view.names(one)]
     if any(view.tree.holds(view.path, full) for full in names):
         return True
-    return any(isinstance(one, cst.Name) and view.tree.has_fixture(view.path, one.value) for one in origins)
+    return any(isinstance(origin, cst.Name) and view.tree.has_fixture(view.path, origin.value) for origin in origins)
 
 
 def _makers(view: ModuleView, origins: tuple[cst.CSTNode, ...]) -> Iterator[cst.CSTNode]:
@@ -446,7 +451,7 @@ def _outside(view: ModuleView, names: frozenset[str]) -> str | None:
 def _made_elsewhere(view: ModuleView, func: cst.BaseExpression) -> str | None:
     """A local name of what another package, or a look-up while the code runs, returns."""
     nodes = [func, *((func.value,) if isinstance(func, cst.Attribute) else ())]
-    for made in (one for node in nodes for one in view.origins(node)):
+    for made in (origin for node in nodes for origin in view.origins(node)):
         if isinstance(made, cst.Call):
             if last_name(made.func) in _DYNAMIC:
                 return "it is looked up while the code runs"
@@ -461,7 +466,7 @@ def _dynamic(view: ModuleView, func: cst.Call, *, models: bool) -> str | None:
     """`getattr(module, "judge")(text)`."""
     texts = (view.value(arg.value) for arg in func.args)
     if last_name(func.func) in _DYNAMIC and any(
-        isinstance(one, str) and _looks_like(one, models=models) for one in texts
+        isinstance(text, str) and _looks_like(text, models=models) for text in texts
     ):
         return "it is looked up while the code runs"
     return None

@@ -86,13 +86,13 @@ def handwritten_sites(view: ModuleView, made: tuple[JudgeSite, ...]) -> tuple[Ju
         if found is not None:
             evidence[ask] = f"a model is asked to judge and {found}"
     evaluators = [one.functions for one in given_evaluators(view)]
-    evaluators += [(one,) for one in view.functions if is_evaluator(view, one)]
+    evaluators += [(function,) for function in view.functions if is_evaluator(view, function)]
     given = [reached_from(view, functions) for functions in evaluators]
     clients = [call for call in view.calls if call not in taken and asks_model(view, call)] if given else []
     for functions in given:
         # a helper that is handed on, to `map` say, is not called where its question is worded
         inside = [one for one in asks if _stands_in(view, one, functions)] or [
-            one for one in clients if _stands_in(view, one, functions)
+            client for client in clients if _stands_in(view, client, functions)
         ]
         if inside and evidence.keys().isdisjoint(inside):
             evidence[inside[0]] = "an evaluator of LangSmith asks a model"
@@ -108,6 +108,7 @@ def _handwritten_site(
     evidence: str,
 ) -> JudgeSite:
     function, owner = view.function_of(ask), view.class_of(ask)
+    called = () if function is None else view.calls_of(function)
     of_langsmith = _stands_in(view, ask, evaluators) or (owner is not None and _runs(view, owner))
     return JudgeSite(
         framework="handwritten",
@@ -118,17 +119,13 @@ def _handwritten_site(
         name=bound_name(view, ask),
         is_async=is_awaited(view, ask),
         harnessed=ask in harnessed or function in harnessed,
-        samples=samples_of(view, [ask, *_calls(view, function)]),
+        samples=samples_of(view, [ask, *called]),
         evidence=evidence,
     )
 
 
 def _stands_in(view: ModuleView, ask: cst.Call, functions: Collection[cst.CSTNode]) -> bool:
-    return any(one in functions for one in view.above(ask))
-
-
-def _calls(view: ModuleView, function: cst.FunctionDef | None) -> tuple[cst.Call, ...]:
-    return () if function is None else view.calls_of(function)
+    return any(node in functions for node in view.above(ask))
 
 
 def _runs(view: ModuleView, owner: cst.ClassDef) -> bool:
@@ -175,7 +172,7 @@ def is_awaited(view: ModuleView, call: cst.Call) -> bool:
     if isinstance(view.parent(call), cst.Await) or (name.startswith("a") and name[1:] in _METHODS):
         return True
     return any(
-        isinstance(one, cst.Call) and last_name(one.func) in {"gather", "create_task"} for one in view.above(call)
+        isinstance(node, cst.Call) and last_name(node.func) in {"gather", "create_task"} for node in view.above(call)
     )
 
 
@@ -241,7 +238,7 @@ def _returns_text(view: ModuleView, call: cst.Call) -> bool:
     function = view.function_of(call)
     if function is None or not isinstance(call.func, cst.Attribute):
         return False
-    chains = (one for one in view.origins(call.func.value) if isinstance(one, cst.BinaryOperation))
+    chains = (origin for origin in view.origins(call.func.value) if isinstance(origin, cst.BinaryOperation))
     if not any(isinstance(one.operator, cst.BitOr) and _PARSER.search(_last(view, one.right)) for one in chains):
         return False
     return any(call in view.origins(one) for one in view.results(function))
@@ -249,7 +246,7 @@ def _returns_text(view: ModuleView, call: cst.Call) -> bool:
 
 def _last(view: ModuleView, node: cst.BaseExpression) -> str:
     """The name of the class at the end of a chain."""
-    made = (one.func if isinstance(one, cst.Call) else one for one in view.origins(node))
+    made = (origin.func if isinstance(origin, cst.Call) else origin for origin in view.origins(node))
     return " ".join(last_name(one) for one in made)
 
 
@@ -306,7 +303,7 @@ def _compares(view: ModuleView, flow: Flow, node: cst.Comparison) -> bool:
 def _is_word(view: ModuleView, node: cst.BaseExpression) -> bool:
     match node:
         case cst.Tuple(elements=elements) | cst.List(elements=elements) | cst.Set(elements=elements):
-            return bool(elements) and all(_is_word(view, one.value) for one in elements)
+            return bool(elements) and all(_is_word(view, element.value) for element in elements)
     value = view.value(node)
     return isinstance(value, str) or (isinstance(value, (int, float)) and value is not None)
 
@@ -337,7 +334,7 @@ def _looked_up(
 
 def _is_looked_up(view: ModuleView, flow: Flow, owner: cst.BaseExpression, key: cst.BaseExpression) -> bool:
     """Whether a text of the flow is a key of a table that stands in the file: `SCALE[word]`, `SCALE.get(word)`."""
-    fixed = any(isinstance(one, cst.Dict) for one in view.origins(owner))
+    fixed = any(isinstance(origin, cst.Dict) for origin in view.origins(owner))
     return fixed and not flow.touches(owner) and flow.touches(key)
 
 

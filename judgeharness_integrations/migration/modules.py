@@ -104,7 +104,7 @@ class Modules:
     def _below(self, home: Path, parts: list[str]) -> Path | None:
         at = home.joinpath(*parts)
         candidates = (at / _INIT, *((at.with_name(f"{at.name}.py"),) if parts else ()))
-        return next((one for one in candidates if one in self.files), None)
+        return next((candidate for candidate in candidates if candidate in self.files), None)
 
     def _look_up(self, importer: Path, full: str, seen: frozenset[tuple[Path, str]]) -> Place | None:
         plain = full.lstrip(".")

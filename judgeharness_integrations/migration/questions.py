@@ -117,9 +117,9 @@ def _posts_prompt(view: ModuleView, call: cst.Call) -> bool:
     given = (view.argument(call, name) for name in ("json", "data"))
     return any(
         isinstance(pair, cst.DictElement) and view.value(pair.key) in _PAYLOAD
-        for one in given
-        if one is not None
-        for made in (one, *view.origins(one))
+        for entry in given
+        if entry is not None
+        for made in (entry, *view.origins(entry))
         if isinstance(made, cst.Dict)
         for pair in made.elements
     )
@@ -324,10 +324,10 @@ def _imported(view: ModuleView, node: cst.CSTNode) -> Iterator[str]:
 def _sources(view: ModuleView, node: cst.CSTNode, ask: cst.Call) -> Iterator[cst.CSTNode]:
     """What a name or a field in a question stands for, one step back."""
     if isinstance(node, cst.Name) and not view.is_label(node) and not _is_parameter(view, node, ask):
-        yield from (one for one in view.steps(node) if one is not node)
+        yield from (step for step in view.steps(node) if step is not node)
         yield from _added(view, node)
     elif isinstance(node, cst.Attribute):
-        yield from (one for one in view.steps(node) if one is not node)
+        yield from (step for step in view.steps(node) if step is not node)
 
 
 def _is_parameter(view: ModuleView, node: cst.Name, ask: cst.Call) -> bool:
@@ -373,7 +373,7 @@ def reads_parameters(view: ModuleView, ask: cst.Call) -> bool:
                 if inner.value in names:
                     return True
                 waiting.extend(
-                    one for one in view.steps(inner) if one is not inner and view.function_of(one) is function
+                    step for step in view.steps(inner) if step is not inner and view.function_of(step) is function
                 )
                 waiting.extend(_added(view, inner))
     return False
@@ -404,7 +404,7 @@ def model_calls(view: ModuleView, call: cst.Call) -> Iterator[cst.Call]:
             if isinstance(node, cst.Attribute):
                 waiting.append(node.value)
         elif isinstance(node, cst.Name):
-            waiting.extend(one for one in view.origins(node) if not isinstance(one, cst.FunctionDef))
+            waiting.extend(origin for origin in view.origins(node) if not isinstance(origin, cst.FunctionDef))
 
 
 def _configured(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:
@@ -412,14 +412,14 @@ def _configured(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:
     configs = [arg.value for arg in call.args if arg.star == "**" or (arg.keyword and arg.keyword.value == "config")]
     for made in (origin for config in configs for origin in view.origins(config)):
         if isinstance(made, cst.Dict):
-            pairs = (one for one in made.elements if isinstance(one, cst.DictElement))
-            yield from (one.value for one in pairs if view.value(one.key) in _MODEL_ARGUMENTS)
+            pairs = (element for element in made.elements if isinstance(element, cst.DictElement))
+            yield from (pair.value for pair in pairs if view.value(pair.key) in _MODEL_ARGUMENTS)
 
 
 def at_temperature_zero(view: ModuleView, call: cst.Call) -> bool:
     """Whether every temperature given for the model behind a call is a literal 0; False where none is seen."""
     given = [view.argument(one, "temperature") for one in model_calls(view, call)]
-    values = [view.value(one) for one in given if one is not None]
+    values = [view.value(entry) for entry in given if entry is not None]
     return bool(values) and all(map(is_zero, values))
 
 

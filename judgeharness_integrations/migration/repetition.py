@@ -39,7 +39,7 @@ def _samples(view: ModuleView, ask: cst.Call, levels: int) -> int | None:
     function = view.function_of(ask)
     if function is not None and levels > 0:
         above = [_samples(view, call, levels - 1) for call in view.direct_calls(function) if call is not ask]
-        found.append(None if None in above else max([1, *(one for one in above if one is not None)]))
+        found.append(None if None in above else max([1, *(node for node in above if node is not None)]))
     return None if any(one is None for one in found) else prod(one for one in found if one is not None)
 
 
@@ -60,7 +60,7 @@ def _copies(view: ModuleView, asks: list[cst.Call]) -> Iterator[int]:
     seen: dict[tuple[cst.CSTNode | None, tuple[str, ...]], int] = {}
     for ask in asks:
         if ask.args:
-            block = next((one for one in view.above(ask) if isinstance(one, cst.BaseSuite)), None)
+            block = next((node for node in view.above(ask) if isinstance(node, cst.BaseSuite)), None)
             arguments = tuple(sorted(view.module.code_for_node(arg.value) for arg in ask.args))
             seen[block, arguments] = seen.get((block, arguments), 0) + (not changed_in(block, ask))
     yield from seen.values()
@@ -138,23 +138,23 @@ def _is_counted(view: ModuleView, iterated: cst.BaseExpression) -> bool:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="repeat"))):
             return True
     return any(
-        isinstance(one, (cst.List, cst.Tuple))
-        and bool(one.elements)
-        and all(isinstance(element.value, (cst.Integer, cst.Float)) for element in one.elements)
-        for one in view.origins(iterated)
+        isinstance(origin, (cst.List, cst.Tuple))
+        and bool(origin.elements)
+        and all(isinstance(element.value, (cst.Integer, cst.Float)) for element in origin.elements)
+        for origin in view.origins(iterated)
     )
 
 
 def _times(view: ModuleView, iterated: cst.BaseExpression) -> int | None:
     match iterated:
         case cst.Call(func=cst.Name(value="range" | "trange"), args=args):
-            bounds = [view.value(one.value) for one in args if one.keyword is None]
+            bounds = [view.value(arg.value) for arg in args if arg.keyword is None]
             if bounds and all(isinstance(bound, int) for bound in bounds):
                 return len(range(*bounds))
             return None
         case cst.Call(args=[first, *_]):
             return _times(view, first.value)
-    lengths = [len(one.elements) for one in view.origins(iterated) if isinstance(one, (cst.List, cst.Tuple))]
+    lengths = [len(origin.elements) for origin in view.origins(iterated) if isinstance(origin, (cst.List, cst.Tuple))]
     return lengths[0] if lengths else None
 
 
@@ -224,14 +224,14 @@ _OF_A_DICT = frozenset({"items", "keys", "values"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class JudgeCount:
     """How many judges a call makes; at least so many where it is not `exact`."""
 
     count: int = 1
     exact: bool = True
 
 
-def judges_made(view: ModuleView, call: cst.Call) -> Made:
+def judge_count(view: ModuleView, call: cst.Call) -> JudgeCount:
     """Return how many judges a call makes, by the literals that the loops around it run over.
 
     A loop counts where it makes a list or dict of judges, or where what it runs over is part of the judge: a judge
@@ -243,7 +243,7 @@ def judges_made(view: ModuleView, call: cst.Call) -> Made:
             continue
         length = None if getattr(loop, "ifs", ()) else literal_length(view, getattr(loop, "iter", None))
         count, exact = count * (1 if length is None else length), exact and length is not None
-    return Made(count=count, exact=exact)
+    return JudgeCount(count=count, exact=exact)
 
 
 def _counts(loop: cst.For | cst.While | cst.CompFor, call: cst.Call) -> bool:
@@ -268,9 +268,9 @@ def _length_of(view: ModuleView, node: cst.CSTNode) -> int | None:
         case cst.List(elements=inner) | cst.Tuple(elements=inner) | cst.Set(elements=inner):
             return None if any(isinstance(one, cst.StarredElement) for one in inner) else len(inner)
         case cst.Dict(elements=pairs):
-            return None if any(isinstance(one, cst.StarredDictElement) for one in pairs) else len(pairs)
+            return None if any(isinstance(pair, cst.StarredDictElement) for pair in pairs) else len(pairs)
         case cst.Call(func=cst.Name(value="range"), args=args):
-            bounds = [view.value(one.value) for one in args]
+            bounds = [view.value(arg.value) for arg in args]
             return len(range(*bounds)) if bounds and all(isinstance(bound, int) for bound in bounds) else None
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name in _SAME_LENGTH:
             return literal_length(view, first.value)
@@ -288,7 +288,7 @@ def retried_on_results(view: ModuleView, function: cst.FunctionDef) -> Iterator[
     A test for None asks whether there is an answer at all, which is another question.
     """
     for decorator in function.decorators:
-        calls = (one for one in walk(decorator) if isinstance(one, cst.Call) and last_name(one.func) in _ON_RESULTS)
+        calls = (node for node in walk(decorator) if isinstance(node, cst.Call) and last_name(node.func) in _ON_RESULTS)
         if any(_compares(view, given) for call in calls for arg in call.args for given in view.origins(arg.value)):
             yield decorator
 
@@ -300,6 +300,6 @@ def _compares(view: ModuleView, tested: cst.CSTNode) -> bool:
         match node:
             case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]):
                 values = (view.value(left), view.value(right))
-                if any(isinstance(one, (str, int, float)) and one != "" for one in values):
+                if any(isinstance(value, (str, int, float)) and value != "" for value in values):
                     return True
     return False

@@ -20,7 +20,7 @@ from judgeharness_integrations.migration.inspection import (
     suppressions_of,
     unresolved_judges,
 )
-from judgeharness_integrations.migration.rewriting.project import NextStep, next_step
+from judgeharness_integrations.migration.rewriting import NextStep, next_step
 from judgeharness_integrations.migration.rules import RULES, codes_matching
 from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
 from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE
@@ -94,7 +94,7 @@ class ScanReport:
             "harnessed": self.harnessed,
             "statistics": self.statistics,
             "imported": [_imported(path, site) for path, site in self.imported],
-            "unresolved": [one.to_dict() for one in self.unresolved],
+            "unresolved": [call.to_dict() for call in self.unresolved],
         }
 
 
@@ -116,10 +116,7 @@ def _places(sites: Iterable[tuple[Path, JudgeSite]], *, harnessed: bool) -> set[
 
 
 def scan(
-    paths: Sequence[Path],
-    *,
-    settings: ScanSettings | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    paths: Sequence[Path], *, settings: ScanSettings | None = None, progress: Callable[[int, int], None] | None = None
 ) -> ScanReport:
     """Scan files and folders; nothing is executed or imported.
 
@@ -137,7 +134,7 @@ def scan(
     chosen = settings or ScanSettings()
     exclude = chosen.exclude
     files = [*python_files(paths, exclude=exclude), *config_files(paths, exclude=exclude)]
-    report = _Gathered(unread_files(paths), ScannedTree(path for path in files if path.suffix != ".json"))
+    report = _Collection(unread_files(paths), ScannedTree(path for path in files if path.suffix != ".json"))
     for done, path in enumerate(files, 1):
         report.take(path, chosen)
         if progress is not None:
@@ -159,7 +156,7 @@ def _judge_of(finding: Finding) -> tuple[Path, int]:
     return finding.path, finding.line if finding.site is None else finding.site.line
 
 
-class _Gathered:
+class _Collection:
     def __init__(self, unread: Iterable[SourceError], tree: ScannedTree) -> None:
         self.findings: list[Finding] = []
         self.suppressed = 0
@@ -173,7 +170,7 @@ class _Gathered:
         try:
             if path.suffix == ".json":
                 config = ConfigInspection(ConfigSource.read(path, tree=self._tree))
-                self._keep(config, _of_config(config, settings.codes_for(path)))
+                self._keep(config, settings.codes_for(path))
             else:
                 self._take_python(self._tree.source(path), settings)
         except SourceError as error:
@@ -185,10 +182,10 @@ class _Gathered:
         several = {one.definition for _, one in self.imported if one.samples != 1}
         several -= {one.definition for _, one in self.imported if one.samples == 1}
         return [
-            one
-            for one in self.findings
-            if not (one.code in _MOOT and _judge_of(one) in harnessed)
-            and not (one.code == SINGLE_SAMPLE.code and _judge_of(one) in several)
+            finding
+            for finding in self.findings
+            if not (finding.code in _MOOT and _judge_of(finding) in harnessed)
+            and not (finding.code == SINGLE_SAMPLE.code and _judge_of(finding) in several)
         ]
 
     def next_step(self, exclude: Sequence[str]) -> NextStep | None:
@@ -207,25 +204,18 @@ class _Gathered:
             if may_hold_judges(text):
                 raise
             return
-        self._keep(inspection, _of_python(inspection, settings.codes_for(path)))
+        self._keep(inspection, settings.codes_for(path))
         self.imported += [(path, site) for site in inspection.sites if site.definition is not None]
         self.unresolved += unresolved_judges(inspection) if named else ()
 
-    def _keep(self, inspection: Inspection | ConfigInspection, found: Sequence[Finding]) -> None:
+    def _keep(self, inspection: Inspection | ConfigInspection, codes: Iterable[str]) -> None:
+        found = dict.fromkeys(one for code in sorted(codes) for one in RULES[code].findings(inspection))
         hidden = suppressions_of(inspection.source)
-        shown = [finding for finding in found if not hidden.hide(finding)]
-        self.findings += shown
-        self.suppressed += len(found) - len(shown)
+        kept = [finding for finding in found if not hidden.hide(finding)]
+        self.findings += kept
+        self.suppressed += len(found) - len(kept)
         own = (site for site in inspection.sites if not site.deterministic and site.definition is None)
         self.sites += [(inspection.source.path, site) for site in own]
-
-
-def _of_config(config: ConfigInspection, codes: Iterable[str]) -> tuple[Finding, ...]:
-    return tuple(dict.fromkeys(one for code in sorted(codes) for one in RULES[code].config(config)))
-
-
-def _of_python(inspection: Inspection, codes: Iterable[str]) -> tuple[Finding, ...]:
-    return tuple(dict.fromkeys(one for code in sorted(codes) for one in RULES[code].python(inspection)))
 
 
 _KEYS = ("select", "ignore", "exclude", "per-file-ignores")

@@ -74,10 +74,7 @@ def span_of(view: ModuleIndex, node: cst.CSTNode) -> Span:
     """Return where a node stands."""
     place = view.position(node)
     return Span(
-        line=place.start.line,
-        column=place.start.column + 1,
-        end_line=place.end.line,
-        end_column=place.end.column + 1,
+        line=place.start.line, column=place.start.column + 1, end_line=place.end.line, end_column=place.end.column + 1
     )
 
 

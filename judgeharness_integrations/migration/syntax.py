@@ -85,9 +85,9 @@ class ModuleIndex:
         """The methods of a class."""
         definitions = (cst.FunctionDef, cst.ClassDef)
         return tuple(
-            one
-            for one in self.functions
-            if next((a for a in self.above(one) if isinstance(a, definitions)), None) is owner
+            function
+            for function in self.functions
+            if next((a for a in self.above(function) if isinstance(a, definitions)), None) is owner
         )
 
     def attribute_values(self, node: cst.CSTNode, name: str) -> tuple[cst.CSTNode, ...]:
@@ -315,8 +315,8 @@ def _speaks_of_harness(node: ast.AST) -> bool:
 
 
 def _methods(owner: ast.ClassDef) -> frozenset[str]:
-    functions = (one for one in ast.walk(owner) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    return frozenset(one.name for one in functions)
+    functions = (node for node in ast.walk(owner) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return frozenset(function.name for function in functions)
 
 
 def _bound(one: ast.alias) -> str:

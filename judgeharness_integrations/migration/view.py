@@ -186,7 +186,7 @@ class ModuleView(ModuleIndex):
     def _elements(self, container: cst.CSTNode, key: Any) -> Iterator[cst.CSTNode]:
         for found in self.origins(container):
             match found:
-                case cst.Call(func=func) if any(one.endswith(".load_evaluators") for one in self.names(func)):
+                case cst.Call(func=func) if any(name.endswith(".load_evaluators") for name in self.names(func)):
                     yield found  # a list of evaluators, each of them made here
                 case cst.List(elements=inner) | cst.Tuple(elements=inner) | cst.Set(elements=inner):
                     chosen = inner[key : key + 1] if isinstance(key, int) and 0 <= key < len(inner) else inner
@@ -218,8 +218,10 @@ class ModuleView(ModuleIndex):
         """Functions of this file a call may run; a class of this file runs its `__init__`."""
         if call not in self._callees:
             found = self.local_functions(call.func)
-            made = [one for one in self.origins(call.func) if isinstance(one, cst.ClassDef)] if not found else []
-            inits = (one for owner in made for one in self.methods(owner) if one.name.value == "__init__")
+            made = (
+                [origin for origin in self.origins(call.func) if isinstance(origin, cst.ClassDef)] if not found else []
+            )
+            inits = (method for owner in made for method in self.methods(owner) if method.name.value == "__init__")
             self._callees[call] = found or tuple(inits)
         return self._callees[call]
 
@@ -248,7 +250,7 @@ def once_a_view(find: Callable[[ModuleView], _Found]) -> Callable[[ModuleView], 
 
 
 def _dict_values(view: ModuleView, pairs: Any, key: Any) -> Iterator[cst.CSTNode]:
-    chosen = [one for one in pairs if isinstance(one, cst.DictElement) and view.value(one.key) == key]
+    chosen = [pair for pair in pairs if isinstance(pair, cst.DictElement) and view.value(pair.key) == key]
     yield from (one.value for one in (chosen or pairs) if isinstance(one, (cst.DictElement, cst.StarredDictElement)))
 
 
@@ -329,8 +331,9 @@ def _of_parameter(view: ModuleView, param: cst.Param) -> Iterator[cst.CSTNode]:
 def is_fixture(function: cst.FunctionDef) -> bool:
     """Whether pytest hands a function's result to tests that name it."""
     return any(
-        last_name(one.decorator.func if isinstance(one.decorator, cst.Call) else one.decorator) == "fixture"
-        for one in function.decorators
+        last_name(decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator)
+        == "fixture"
+        for decorator in function.decorators
     )
 
 
@@ -342,7 +345,7 @@ def _constant(view: ModuleView, node: cst.CSTNode | None) -> Any:
     if plain is not ...:
         return plain
     if isinstance(node, cst.Name):
-        found = [one for one in view.origins(node) if one is not node]
+        found = [origin for origin in view.origins(node) if origin is not node]
         literals = [_literal(one) for one in found if not isinstance(one, cst.Name) or _literal(one) is not ...]
         values = {repr(one): one for one in literals}
         return next(iter(values.values())) if len(values) == 1 else ...
@@ -369,7 +372,7 @@ def string_of(node: cst.CSTNode) -> str:
             value = node.evaluated_value
             return value if isinstance(value, str) else ""
         case cst.FormattedString(parts=parts):
-            texts = (one.value if isinstance(one, cst.FormattedStringText) else "{}" for one in parts)
+            texts = (part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in parts)
             return "".join(texts).replace("\\n", "\n").replace("\\t", "\t")
         case cst.ConcatenatedString(left=left, right=right):
             return string_of(left) + string_of(right)

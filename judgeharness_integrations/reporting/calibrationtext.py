@@ -212,8 +212,8 @@ def _criterion(measured: CriterionCalibration, level: str) -> Iterator[Block]:
         yield Bullets(notes)
     if measured.confusion:
         yield Table.of("decisions by gold label", ("gold", "decisions"), _confusions(measured), texts=2)
-    if measured.strata is not None:
-        yield Bullets(tuple(_few(measured.strata)))
+    for strata in measured.told_strata:
+        yield Bullets(tuple(_few(strata)))
     yield from _classes(measured, level)
     if measured.risk_coverage is not None:
         yield from _curve(measured.risk_coverage)

@@ -6,13 +6,23 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
-    from judgeharness_integrations.testing.checks import CHECKS
-    from judgeharness_integrations.testing.checks.laws import check_perturbation, check_rule
-    from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
-    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, verdict_text
-    from judgeharness_integrations.testing.simulating.cases import simulated_cases
-    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
-    from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
+    from judgeharness_integrations.testing.conformance import (
+        CHECKS,
+        AdapterReport,
+        CheckResult,
+        check_adapter,
+        check_bench,
+        check_perturbation,
+        check_rule,
+    )
+    from judgeharness_integrations.testing.judges import (
+        RecordedJudge,
+        ScriptedJudge,
+        SimulatedJudge,
+        simulated_cases,
+        verdict_text,
+    )
+    from judgeharness_integrations.testing.truth import SimulatedTruth
 
 __all__ = [
     "CHECKS",
@@ -38,7 +48,7 @@ __all__ = [
 
 # Loaded at first use: pytest imports the plugin beside them in every session.
 _HOMES = {
-    "CHECKS": "checks",
+    "CHECKS": "conformance",
     "GARBAGE": ".judging.bench",
     "AdapterReport": "conformance",
     "Bench": ".judging.bench",
@@ -49,13 +59,13 @@ _HOMES = {
     "RecordedJudge": "judges",
     "Script": ".judging.bench",
     "ScriptedJudge": "judges",
-    "SimulatedJudge": "simulating.judge",
-    "SimulatedTruth": "simulating.truth",
+    "SimulatedJudge": "judges",
+    "SimulatedTruth": "truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
-    "check_perturbation": "checks.laws",
-    "check_rule": "checks.laws",
-    "simulated_cases": "simulating.cases",
+    "check_perturbation": "conformance",
+    "check_rule": "conformance",
+    "simulated_cases": "judges",
     "verdict_text": "judges",
 }
 

@@ -125,6 +125,9 @@ LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long 
 CLUSTER_COLUMN = "cluster"  # the attribute of rows whose equal values belong together
 PAIR_COLUMN = "pair_digest"  # what a pair asks, whichever of its answers comes first
 TEXT_COLUMN = "text_digest"  # what a case asks, its answers in their order
+CALIBRATION_RUN = "/calibration"  # ends the name of the run of a run's labelled cases
+CALL_COLUMNS = ("response_id", "cached", "warning", "parser_conflict", "output_mode")  # what a row tells of its call
+LABEL_COUNT = "label_count"  # how many annotators labelled a case
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
 
 

@@ -99,6 +99,34 @@ def test_what_was_never_set_stays_unset() -> None:
     assert same.judged.model_dump(exclude_unset=True) == TURN.model_dump(exclude_unset=True)
 
 
+def test_what_does_not_change_is_not_copied_and_what_was_given_stays_as_it_is() -> None:
+    given = invocation("Oslo")
+    case = invocation_case([given], None, case_id="e-1")
+    before = given.model_dump()
+    assert case.with_all_texts(lambda text: f"{text}").conversation[0] is given
+    changed = case.with_all_texts(str.upper).conversation[0]
+    assert given.model_dump() == before
+    assert changed.user_content is not given.user_content
+    assert changed.model_fields_set == given.model_fields_set
+
+
+def test_a_rubric_prompt_is_hashed_once_a_criterion_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    kind = JUDGES[FINAL_RESPONSE]
+    plain = kind.prompt
+    monkeypatch.setattr(kind, "prompt", lambda self, case: made.append("") or plain(self, case))
+
+    def hashed(*rubrics: str) -> str | None:
+        options = judge_options("gemini-2.5-flash", rubrics=rubrics)
+        metric = EvalMetric(metric_name=FINAL_RESPONSE, threshold=0.5, criterion=BaseCriterion(**options))
+        return kind(metric).identity.prompt_hash
+
+    first = hashed("hashed once")
+    assert (hashed("hashed once"), len(made)) == (first, 1)
+    assert hashed("hashed once", "and another") != first
+    assert len(made) == 2
+
+
 def test_adks_perturbations_need_adks_cases() -> None:
     plain = AnswerCase(case_id="1", output="text")
     assert "needs an ADK invocation, not a AnswerCase" in str(PERTURBATIONS["rubric_order"]().fits(plain))

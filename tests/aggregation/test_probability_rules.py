@@ -55,10 +55,12 @@ def test_labels_that_are_equally_probable_abstain() -> None:
     assert (tie.status, tie.reason) == ("abstained", "several labels have a mean probability of 0.500")
 
 
-def test_a_decision_on_one_order_says_so() -> None:
+def test_a_sample_that_failed_makes_no_label_probable() -> None:
     failed = VerdictRow(case_id="c", verdict=None, outcome="refused", swapped=True)
     said = decided("mean_probability(0.8)", row({"A": 0.9, "B": 0.1}), failed)
-    assert said.reason == "mean probability 0.900 of A, resting on one order"
+    assert (said.status, said.reason) == ("abstained", "mean probability 0.450 of A is below 4/5")
+    level = row({"1": 0.5, "5": 0.5}, 3.0)
+    assert decided("expected_score", level, failed).reason == "expected level 3 over 1 of 2 samples"
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("mean_probability", "A"), ("expected_score", 3)])
@@ -73,7 +75,7 @@ def test_no_answer_at_all_has_no_mean() -> None:
 def test_the_expected_score_is_that_of_the_mean_probabilities() -> None:
     rows = row({"1": 0.5, "5": 0.5}, 3.0), row({"1": 0.0, "5": 1.0}, 5.0)
     said = decided("expected_score", *rows)
-    assert (said.verdict, said.center, said.reason) == (4.0, 4.0, "expected level 4")
+    assert (said.verdict, said.center, said.reason) == (4.0, 4.0, "expected level 4 over 2 of 2 samples")
     assert decided("expected_score(pass_at=4)", *rows).verdict == "PASS"
     assert decided("expected_score(pass_at=4.1)", *rows).verdict == "FAIL"
 

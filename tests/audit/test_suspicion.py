@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.suspicion import (
+from judgeharness_integrations.benchmark.results.curation import (
     Suspect,
     by_joint_correctness,
     strengths,

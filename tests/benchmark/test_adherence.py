@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.verified_pairs import Verifier, asked, conditions, conversations, material, pair
 
-from judgeharness_integrations.benchmark.adherence import adherence, adherence_prompt, adherence_reasons, read_findings
 from judgeharness_integrations.benchmark.asker import UnreadableError
+from judgeharness_integrations.benchmark.verification import (
+    adherence,
+    adherence_prompt,
+    adherence_reasons,
+    read_findings,
+)
 
 TYPES = ("evasion", "fabricated_answer")
 

@@ -11,7 +11,7 @@ import pytest
 
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.benchmark.asker import Answer, Asker, AskError, UnreadableError
-from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
 from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt, chat_model
 from judgeharness_integrations.judging.execution.attempting import CallPolicy

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import NotInstalledError, UsageError
 from judgeharness_integrations.benchmark import documents as finding
-from judgeharness_integrations.benchmark import formats as pdf
-from judgeharness_integrations.benchmark.documents import LONGEST, pieces, read_documents, slug
-from judgeharness_integrations.benchmark.formats import unwrapped
+from judgeharness_integrations.benchmark import documents as pdf
+from judgeharness_integrations.benchmark.documents import LONGEST, pieces, read_documents, slug, unwrapped
 from judgeharness_integrations.benchmark.pair import Document
 
 Draw = Callable[..., Path]
@@ -245,7 +244,7 @@ def test_only_keys_and_values_are_front_matter(tmp_path: Path, text: str, kept: 
 
 @pytest.mark.slow
 def test_many_headings_take_little_time() -> None:
-    from judgeharness_integrations.benchmark.formats import _passages
+    from judgeharness_integrations.benchmark.documents import _passages
 
     class Token(SimpleNamespace):
         level, nesting, tag = 0, 1, "h1"
@@ -270,7 +269,7 @@ def test_many_headings_take_little_time() -> None:
     )
 )
 def test_no_word_of_a_markdown_file_is_lost(lines: list[str]) -> None:
-    from judgeharness_integrations.benchmark.formats import _passages, _tokens
+    from judgeharness_integrations.benchmark.documents import _passages, _tokens
 
     text = "\n".join(lines)
     found = list(_passages(text, _tokens(text)))

@@ -26,7 +26,7 @@ from judgeharness_integrations.benchmark.judges import (
     turn_of,
 )
 from judgeharness_integrations.benchmark.pair import Conditions, FailureType, Pair, Side, Taxonomy
-from judgeharness_integrations.benchmark.results.rows import turn_label
+from judgeharness_integrations.benchmark.results.judgments import turn_label
 from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 from judgeharness_integrations.judging.judge import Judge
 

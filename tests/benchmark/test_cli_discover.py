@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 from support.openai_server import OpenAIServer, Reply, Request
 
+from judgeharness_integrations.benchmark.discovery import read_proposals
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.proposals import read_proposals
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.reporting.schemas import schema

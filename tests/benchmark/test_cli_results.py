@@ -13,8 +13,7 @@ import pytest
 from support.benchmark_results import judged, make_benchmark, make_pair, verification
 
 from judgeharness_integrations.audit.labels import assign, label_log, write_assignment
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.journal import Asked
+from judgeharness_integrations.benchmark.folder import Asked, BenchmarkFolder
 from judgeharness_integrations.benchmark.judges import side_case
 from judgeharness_integrations.benchmark.pair import Verification
 from judgeharness_integrations.cli import main

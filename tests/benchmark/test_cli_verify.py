@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 from support.verified_pairs import DOCUMENT, NAMED, TAXONOMY, Verifier, pair, plans
 
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings, digest_of
-from judgeharness_integrations.benchmark.journal import Asked, Journal
+from judgeharness_integrations.benchmark.folder import Asked, BenchmarkFolder, Journal, Settings, digest_of
 from judgeharness_integrations.benchmark.pair import LayerResult, Verification
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.judging.chatmodels import Completion

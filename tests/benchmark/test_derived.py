@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.benchmark.results.rows import pair_rows
+from judgeharness_integrations.benchmark.results.judgments import pair_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _OF_PAIR = {"better": "A", "flawed_round": 2, "failure_type": "evasion", "domain": "loans", "author": "writer"}

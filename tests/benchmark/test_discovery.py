@@ -18,28 +18,26 @@ from judgeharness_integrations.benchmark.discovery import (
     Batch,
     Cover,
     Found,
+    Nearest,
+    Proposal,
+    ProposalsFile,
     Suggested,
     Transcript,
     batches,
     cover_prompt,
     covered,
-    propose_prompt,
-    proposed,
-    read_transcripts,
-)
-from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.proposals import (
-    Nearest,
-    Proposal,
-    ProposalsFile,
     decided,
     joined,
     nearest,
     proposals_of,
+    propose_prompt,
+    proposed,
     read_proposals,
+    read_transcripts,
     write_proposals,
     write_taxonomy,
 )
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.taxonomy import (
     BehaviourEntry,
     FailureTypeEntry,
@@ -122,7 +120,7 @@ def test_an_id_stands_once_and_there_is_a_transcript_at_all(tmp_path: Path) -> N
 
 @given(st.text(min_size=1), st.integers(3, 50))
 def test_a_long_transcript_is_shown_without_its_middle_and_says_so(text: str, most: int) -> None:
-    shown = Transcript(transcript_id="t", text=text).shown(most)
+    shown = Transcript(transcript_id="t", text=text).excerpt(most)
     if len(text) <= most:
         assert shown == text
     else:

@@ -10,7 +10,7 @@ from support.benchmark_results import judged, make_benchmark
 
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.results.curation import Curating, curated, exported
-from judgeharness_integrations.benchmark.results.rows import joined
+from judgeharness_integrations.benchmark.results.judgments import joined
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 SKILLS = {"a": 0.95, "b": 0.8, "c": 0.6, "d": 0.45, "e": 0.3}

@@ -16,6 +16,7 @@ from support.benchmark_roles import offline
 from support.benchmark_scripted import KINDS, LIBRARY, Scripted, answer_to, conditions_of, material_of, pieces
 
 from judgeharness_integrations.benchmark.asker import Asker, AskError, Material, UnreadableError
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import (
     blueprints_prompt,
     conversation_prompt,
@@ -23,7 +24,6 @@ from judgeharness_integrations.benchmark.generation import (
     read_blueprints,
     read_conversation,
 )
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import LAYERS, Chunk, Pair
 from judgeharness_integrations.judging.chatmodels import Prompt
 from judgeharness_integrations.judging.execution.budget import Budget
@@ -302,8 +302,8 @@ def test_documents_cannot_forge_the_marks(texts: list[str]) -> None:
 def test_chunks_are_shown_with_the_headings_they_stand_under() -> None:
     """What goes on with a section begins without its heading; ids stay readable at the beginning of a line."""
     chunk = Chunk(chunk_id="rules#4", text="It costs 5.", heading="Loans > Late\nreturns")
-    assert chunk.shown == "[rules#4] Loans > Late returns\nIt costs 5."
-    assert chunk.model_copy(update={"heading": None}).shown == "[rules#4]\nIt costs 5."
+    assert chunk.prompt_text == "[rules#4] Loans > Late returns\nIt costs 5."
+    assert chunk.model_copy(update={"heading": None}).prompt_text == "[rules#4]\nIt costs 5."
     shown = replace(MATERIAL, chunks=(chunk, *MATERIAL.chunks)).text
     assert list(offline("offline_reading").chunks(shown))[:2] == ["rules#4", "library#1"]
     assert offline("offline_reading").chunks(shown)["rules#4"].strip() == "It costs 5."

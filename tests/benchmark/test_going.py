@@ -12,7 +12,7 @@ import pytest
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.usage import Price, Spent
 from judgeharness_integrations.benchmark.asker import AskError, Unfinished
-from judgeharness_integrations.benchmark.journal import StepUsage
+from judgeharness_integrations.benchmark.folder import StepUsage
 from judgeharness_integrations.cli.benchmark.asking import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.exits import Terminated
 from judgeharness_integrations.judging.chatmodels import FunctionModel

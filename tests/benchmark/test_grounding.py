@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from support.verified_pairs import DOCUMENT, FACTS, Verifier, asked, asking, conditions, conversations, material, pair
 
 from judgeharness_integrations.benchmark.asker import UnreadableError
-from judgeharness_integrations.benchmark.grounding import (
+from judgeharness_integrations.benchmark.pair import Claim, LayerResult, TurnGrounding
+from judgeharness_integrations.benchmark.results.checks import Evidence
+from judgeharness_integrations.benchmark.verification import (
     SideGrounding,
     checked_turns,
     claims_prompt,
@@ -22,8 +24,6 @@ from judgeharness_integrations.benchmark.grounding import (
     read_claims,
     read_decisions,
 )
-from judgeharness_integrations.benchmark.pair import Claim, LayerResult, TurnGrounding
-from judgeharness_integrations.benchmark.results.checks import Evidence
 
 EMPTY = {
     "turns": 5,

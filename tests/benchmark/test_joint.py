@@ -20,12 +20,14 @@ from judgeharness_integrations.benchmark.results.judgments import (
     JointTable,
     Judgment,
     Said,
+    gold_of,
     in_one_order,
+    joined,
     joint_table,
+    judged_rows,
     judgments_of,
     order_rule,
 )
-from judgeharness_integrations.benchmark.results.rows import gold_of, joined, judged_rows
 from judgeharness_integrations.benchmark.verdicts import write_judgments
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

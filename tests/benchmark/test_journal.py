@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import LogStorageError
 from judgeharness_integrations.analysis.usage import Spent
-from judgeharness_integrations.benchmark.journal import Asked, Journal, StepUsage
+from judgeharness_integrations.benchmark.folder import Asked, Journal, StepUsage
 from judgeharness_integrations.judging.answer import ModelAnswer, Tokens
 from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 
@@ -164,7 +164,7 @@ def test_what_was_added_is_there_after_a_kill(tmp_path: Path) -> None:
     script = """
 import os, signal, sys
 from pathlib import Path
-from judgeharness_integrations.benchmark.journal import Asked, Journal
+from judgeharness_integrations.benchmark.folder import Asked, Journal
 from judgeharness_integrations.judging.chatmodels import Completion
 journal = Journal(Path(sys.argv[1]))
 journal.add(Asked(item="i", step="s", model='["m", {}]', prompt="p", attempt=0), Completion(text="kept"), tries=1)

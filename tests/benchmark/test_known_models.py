@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.journal import Asked, Journal, known_model
+from judgeharness_integrations.benchmark.folder import Asked, Journal, known_model
 from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 
 PROMPT = Prompt(step="claims", system="s", user="u", schema={})

@@ -12,8 +12,8 @@ from support.benchmark_roles import EXAMPLE, generator_with, offline, role
 
 from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.documents import read_documents
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import generated
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Document, Drawing, Pair, draw_conditions
 from judgeharness_integrations.benchmark.taxonomy import default_taxonomy
 from judgeharness_integrations.judging.execution.budget import Budget

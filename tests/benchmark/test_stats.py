@@ -11,11 +11,11 @@ from support.benchmark_results import judged, make_benchmark, make_pair, verific
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.audit.labels import assign, audited_of, label_log, read_labels, read_results
-from judgeharness_integrations.benchmark.journal import StepUsage
+from judgeharness_integrations.benchmark.folder import StepUsage
 from judgeharness_integrations.benchmark.pair import LAYERS, Pair, Verification
 from judgeharness_integrations.benchmark.results.checks import flow, reasons, survival
 from judgeharness_integrations.benchmark.results.curation import Step
-from judgeharness_integrations.benchmark.stats import (
+from judgeharness_integrations.benchmark.verdicts import (
     Cost,
     Steps,
     costs_of_judges,

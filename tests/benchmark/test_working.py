@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.benchmark_scripted import Scripted, conditions_of, material_of
 
 from judgeharness_integrations.benchmark.asker import Asker, AskError, Unfinished, limited, worked
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import generated
-from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import Conditions, Pair
 from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import limiter_for

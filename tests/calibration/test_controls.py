@@ -26,6 +26,7 @@ from judgeharness_integrations.analysis.calibration.measure import withhold
 from judgeharness_integrations.analysis.calibration.rightness import balanced_accuracy
 from judgeharness_integrations.analysis.calibration.selection import selection_of
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, kappa_interval
+from judgeharness_integrations.analysis.statistics.means import Z95, t_quantile
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, wilson
 from judgeharness_integrations.analysis.statistics.tally import Tally
@@ -303,7 +304,8 @@ def test_clusters_widen_balanced_accuracy_and_kappa() -> None:
     perfect = clustered_kappa([("PASS", "PASS")] * 20 + [("FAIL", "FAIL")] * 20, [n // 2 for n in range(40)])
     assert perfect is not None
     assert (perfect.se, perfect.high) == (None, 1.0)
-    assert perfect.low == pytest.approx(kappa_interval({"P": {"P": 20}, "F": {"F": 20}}, worth=0.5)[0])
+    worth = 0.5 * (Z95 / t_quantile(19)) ** 2  # twenty clusters of copies
+    assert perfect.low == pytest.approx(kappa_interval({"P": {"P": 20}, "F": {"F": 20}}, worth=worth)[0])
 
 
 def test_kappa_has_a_wide_interval_where_labels_are_almost_all_the_same() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations.testing.selftest.agreement import KAPPAS
-from judgeharness_integrations.testing.selftest.correctedrates import CORRECTED_RATES
+from judgeharness_integrations.testing.selftest.proportions import CORRECTED_RATES
 
 STUDIES = 4_000
 Truth = tuple[float, float, float]  # rate, sensitivity and specificity

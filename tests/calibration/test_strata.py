@@ -81,6 +81,29 @@ def test_one_of_two_may_not_hold() -> None:
     assert found.sentence.startswith("the pooled number does not hold for every subset: recall from 0.488 (two)")
 
 
+def test_columns_that_nobody_named_are_told_where_pooled_rates_do_not_hold() -> None:
+    items = [*pairs(95, 5), *pairs(60, 40)]
+    others: dict[str, list[str | None]] = {
+        "level": ["easy"] * 100 + ["hard"] * 100,
+        "even": [str(n % 2) for n in range(200)],
+        "constant": ["x"] * 200,
+    }
+    measured = stratified(measure_calibration(items), items, [], None, others=others)
+    assert measured.strata is None
+    assert [one.column for one in measured.columns] == ["level", "even"]
+    alone = by_stratum(items, others["level"])
+    for name in ("precision", "recall"):
+        p = alone.p[name]
+        assert p is not None
+        assert measured.columns[0].p[name] == pytest.approx(1 - (1 - p) ** 2)  # Sidak, of two columns
+    assert measured.told_strata == measured.columns[:1]
+    assert measured.uneven.startswith("the pooled numbers do not hold for every level: precision from 0.600 (hard)")
+    saved = calibration(criteria={"verdict": measured})
+    assert CalibrationReport.from_dict(json.loads(json.dumps(saved.to_dict()))) == saved
+    shown = "\n".join(section_lines(calibration_section(saved)))
+    assert ("level hard: n=100" in shown, "even 1" in shown) == (True, False)
+
+
 def test_one_stratum_cannot_be_tested() -> None:
     found = by_stratum(pairs(40, 10), ["one"] * 50)
     assert found.p == {"precision": None, "recall": None}

@@ -23,6 +23,7 @@ from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Decided,
     Population,
+    case_columns,
     column_text,
     consistency_bin,
     length_bin,
@@ -49,6 +50,7 @@ def facts(
     consistency: float | None = None,
     lengths: Mapping[str, float] | None = None,
     stratum: str | None = None,
+    columns: Mapping[str, str] | None = None,
     size: int = 1,
 ) -> list[CaseFacts]:
     """A case a verdict, `size` of them in a cluster; None is not graded."""
@@ -64,6 +66,7 @@ def facts(
             },
             stratum=stratum,
             lengths=lengths or {},
+            columns=columns or {},
         )
         for n, verdict in enumerate(verdicts)
     ]
@@ -255,6 +258,95 @@ def test_what_was_not_measured_says_why() -> None:
     )
     strange = shift_test(replace(grades(50, 50), criteria={"other": grades(50, 50).criteria["verdict"]}), grades(1, 99))
     assert strange.shifted is None
+
+
+def columned(**shares: Mapping[str, int]) -> list[CaseFacts]:
+    """A hundred cases, in each column so many of each value."""
+    listed = {name: [value for value, n in counts.items() for _ in range(n)] for name, counts in shares.items()}
+    return [
+        replace(one, columns={name: values[n] for name, values in listed.items() if n < len(values)})
+        for n, one in enumerate(facts(["PASS"] * 100))
+    ]
+
+
+def against(labelled: Population, run: list[CaseFacts]) -> ShiftTest:
+    return shift_test(labelled, population_of(run, column=labelled.column, columns=labelled.columns))
+
+
+def test_columns_of_few_values_are_kept_and_no_ids() -> None:
+    ids = {f"id {n}": 1 for n in range(100)}
+    some = {f"author {n}": 4 for n in range(25)}
+    kept = population_of(columned(level={"easy": 60, "hard": 40}, ids=ids, some=some, rare={"x": 3, "y": 1}))
+    assert kept.columns == {"level": {"easy": 60, "hard": 40}}
+    assert population_of(columned(level={"easy": 100}), column="level").columns == {}
+    rows = [VerdictRow(case_id="c", verdict="A", attributes={"level": 1.0, "cluster": "k", "length": 4, "author": "m"})]
+    assert case_columns(rows) == {"level": "1"}
+    assert case_columns([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("labelled", "run", "shifted"),
+    [
+        ({"easy": 90, "hard": 10}, {"easy": 50, "hard": 50}, True),
+        ({"easy": 90, "hard": 10}, {"easy": 88, "hard": 12}, False),
+        ({"easy": 100}, {"easy": 50, "hard": 50}, True),
+        ({"easy": 50, "hard": 50}, {"new": 100}, True),
+        ({"easy": 100}, {"easy": 100}, None),  # the same everywhere
+        ({"March": 100}, {"April": 100}, None),  # a batch, for all that is known
+    ],
+)
+def test_columns_that_nobody_named_are_compared(
+    labelled: Mapping[str, int],
+    run: Mapping[str, int],
+    shifted: bool | None,  # noqa: FBT001 - a case of the table
+) -> None:
+    test = against(population_of(columned(level=labelled)), columned(level=run))
+    assert test.shifted is shifted
+    assert ("not like the labelled ones in strata of level (" in test.sentence) is bool(shifted)
+
+
+def test_what_may_be_a_batch_is_said_not_to_be_compared() -> None:
+    labelled = population_of(columned(level={"easy": 50, "hard": 50}, month={"March": 100}, only={"x": 100}))
+    test = against(labelled, columned(level={"easy": 50, "hard": 50}, month={"April": 100}))
+    assert test.sentence.endswith("; not compared: consistency of verdict, lengths in characters, strata of month")
+
+
+def test_many_columns_that_nobody_named_hide_no_other_shift() -> None:
+    same = {f"column {n}": {"a": 50, "b": 50} for n in range(20)}
+    labelled = population_of([*columned(**same), *columned(**same)[:60]])
+    fewer = [
+        replace(one, criteria=grade[0].criteria)
+        for one, grade in zip(
+            columned(**same), [facts(["PASS" if n < 93 else "FAIL"]) for n in range(100)], strict=True
+        )
+    ]
+    test = against(labelled, fewer)
+    [decisions] = [one for one in test.features if one.feature == "decisions"]
+    assert decisions.p is not None
+    assert decisions.p_adjusted == pytest.approx(2 * decisions.p)  # the columns weigh as one other feature
+    assert test.shifted is True
+
+
+def test_an_older_calibration_says_nothing_of_its_columns() -> None:
+    saved = asdict(population_of(columned(level={"easy": 100})))
+    del saved["columns"]
+    assert Population.from_dict(saved).columns == {}
+    assert against(Population.from_dict(saved), columned(level={"hard": 100})).shifted is None
+
+
+@pytest.mark.slow
+def test_runs_of_the_same_cases_are_seldom_shifted_by_any_of_eight_columns() -> None:
+    rng, shifted = np.random.default_rng(8), 0
+    for _ in range(1_000):
+        sides = [
+            [
+                replace(one, columns={f"c{k}": str(value) for k, value in enumerate(row)})
+                for one, row in zip(facts(["PASS"] * 80), rng.integers(0, 3, (80, 8)).tolist(), strict=True)
+            ]
+            for _ in range(2)
+        ]
+        shifted += bool(against(population_of(sides[0]), sides[1]).shifted)
+    assert shifted <= 10 + 2.6 * 10**0.5
 
 
 def test_a_state_is_shifted_where_it_could_have_held() -> None:

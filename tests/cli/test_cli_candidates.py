@@ -139,10 +139,10 @@ def test_every_judge_of_a_log_that_decided_about_its_labels_is_a_candidate(comma
     ran = command("calibrate", "--log", log, "--rule", "majority", *asked)
     assert ran.json["candidates"] == 40
     assert ran.json["criteria"]["verdict"]["balanced_accuracy"]["low"] < 0.5
-    assert "40 judges of the log decided about these labels" in ran.err
+    assert "40 judges, runs and criteria of the log are decided by these labels" in ran.err
     assert command("certify", log, *asked).json["candidates"] == 40
     said = command("calibrate", "--log", log, "--rule", "majority", *asked, "--candidates", 3)
-    assert (said.json["candidates"], "judges of the log" in said.err) == (3, False)
+    assert (said.json["candidates"], "runs and criteria of the log" in said.err) == (3, False)
 
 
 @pytest.mark.slow

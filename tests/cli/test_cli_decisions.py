@@ -77,12 +77,20 @@ def test_runs_are_compared_and_judges_ranked(command: Command, tmp_path: Path, d
     assert ranked.json["judges"][0]["judge"] == "decides"
 
 
-def test_a_judge_is_checked(command: Command, tmp_path: Path, decision_server: Decide) -> None:
-    config = write_config(tmp_path, decision_server(Planted(order_bias=2.5)))
+def test_a_judge_is_checked_in_other_forms_too(command: Command, tmp_path: Path, decision_server: Decide) -> None:
+    config = write_config(tmp_path, decision_server(Planted(option_bias=4.0)))
+    config.write_text(
+        config.read_text().replace("preset: standard}", "perturbations: [none, option_order, option_names, negated]}")
+    )
     told = ("--probe", "authority", "--repetitions", 2, "-y", "--out", tmp_path / "check", "--json")
     checked = command("check", config, *told)
     assert checked.code in (0, 1), checked.err
-    assert "decides" in json.dumps(checked.json)
+    (report,) = checked.json["judges"]
+    found = {one["name"]: one for one in report["properties"]}
+    assert found["option_order"]["status"] == "fail"  # four of log odds go to whichever option stands first
+    assert found["option_names"]["effect"] == 0
+    assert found["negated"]["status"] == "not_checked"
+    assert "negated changes a question of yes or no" in found["negated"]["reason"]
 
 
 @pytest.mark.parametrize(

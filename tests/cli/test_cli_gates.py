@@ -367,6 +367,52 @@ def test_the_luckiest_of_forty_coins_passes_no_gate_on_accuracy(
     assert "one of 41 judges on these labels: the level holds for all of them together" in sequential
 
 
+def renamed(rows: list[VerdictRow], how: str, luckiest: str) -> tuple[list[VerdictRow], tuple[str, ...]]:
+    """The coins as runs, criteria or renamed cases of one judge, and what chooses the luckiest of them."""
+    found = []
+    for row in rows:
+        digest = {"text_digest": row.case_id} if how == "cases" else {}
+        case_id = f"{row.judge} {row.case_id}" if how == "cases" else row.case_id
+        run, criterion = ("r", row.judge) if how == "criteria" else (row.judge, row.criterion)
+        found.append(replace(row, judge="one", run=run, criterion=criterion, case_id=case_id, attributes=digest))
+    return found, ("--run", "r") if how == "criteria" else ("--run", luckiest)
+
+
+@pytest.mark.parametrize("reader", ["report", "replay"])
+@pytest.mark.parametrize("how", ["runs", "criteria", "cases"])
+def test_the_luckiest_of_forty_runs_criteria_or_renamed_cases_passes_no_gate_on_accuracy(
+    command: Command, coins: tuple[Path, str], reader: str, how: str
+) -> None:
+    log, luckiest = coins
+    rows, chosen = renamed(read_log(log), how, luckiest)
+    held = write_log(rows, log.with_name(f"{how}.csv"))
+    if (how, reader) == ("criteria", "replay"):
+        chosen = (*chosen, "--criterion", luckiest)
+    ran = command(reader, held, "--rule", "majority", *chosen, "--fail-under", "accuracy>0.5", "--json")
+    assert ran.code == 1
+    [check] = [one for one in ran.json["gates"]["checks"] if how != "criteria" or one["criterion"] == luckiest]
+    assert check["status"] == "failed"
+    assert "one of 41 candidates (judges, runs, criteria) on these labels" in check["reason"]
+    assert round(check["confidence"], 5) == round(0.95 ** (1 / 41), 5)
+    if how == "runs":
+        options = ("--rule", "majority", "--source", "human", *chosen)
+        calibrated = command("calibrate", "--log", held, *options, "--out", log.with_name("c.json"), "--json")
+        assert calibrated.json["candidates"] == 41
+
+
+def test_other_questions_are_no_candidates_unless_the_same_labels_decide(
+    command: Command, coins: tuple[Path, str]
+) -> None:
+    log, luckiest = coins
+    rows = [replace(row, judge="one") for row in read_log(log) if row.judge == luckiest]
+    others = [replace(row, criterion="other", gold={"A": "B", "B": "A"}.get(str(row.gold))) for row in rows]
+    own = [replace(row, run="r/calibration") for row in rows]
+    held = write_log([*[replace(row, run="r") for row in [*rows, *others]], *own], log.with_name("questions.csv"))
+    gate = ("report", held, "--rule", "majority", "--run", "r", "--fail-under", "accuracy>0.5", "--json")
+    for check in command(*gate).json["gates"]["checks"]:
+        assert (check["confidence"], "on these labels" in check["reason"]) == (0.95, False)
+
+
 @pytest.mark.slow
 def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[Path, str]) -> None:
     log, _ = coins

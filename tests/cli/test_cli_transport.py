@@ -44,8 +44,12 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def study(command: Command, folder: Path) -> Callable[[str], Any]:
+def study(command: Command, folder: Path) -> Callable[..., Any]:
     """Calibrate by subset, run on cases of a name, and return what the run printed as JSON."""
+    return calibrated(command, folder, "--by", "subset")
+
+
+def calibrated(command: Command, folder: Path, *options: str) -> Callable[..., Any]:
     (folder / "cli_judges.py").write_text(JUDGES)
     cases("labelled", folder, **LABELLED)
 
@@ -68,8 +72,7 @@ def study(command: Command, folder: Path) -> Callable[[str], Any]:
         "human",
         "--out",
         folder / "cal.json",
-        "--by",
-        "subset",
+        *options,
         "--yes",
     )
     assert made.code == 0, made.err
@@ -79,6 +82,27 @@ def study(command: Command, folder: Path) -> Callable[[str], Any]:
         return command("run", config(name), "--yes", "--json", *options)
 
     return run
+
+
+def test_a_stratum_that_nobody_named_is_seen(command: Command, folder: Path) -> None:
+    """The judge is right on easy cases alone, of which the run has few; decisions and lengths are as they were."""
+    ran = calibrated(command, folder)("harder", "--require-calibration")
+    assert ran.code == 1
+    apart = "new: 0 % of 120 labelled cases, 90 % of 120 here, p <.001"
+    why = f"this run's cases are not like the labelled ones in strata of subset ({apart})"
+    assert why in ran.json["gates"]["checks"][0]["reason"]
+    out, saved = folder / "out_harder", json.loads((folder / "cal.json").read_text())
+    assert saved["population"]["columns"] == {"subset": {"easy": 60, "hard": 60}}
+    [strata] = saved["criteria"]["verdict"]["columns"]
+    assert [(one["stratum"], one["n"]) for one in strata["listed"]] == [("easy", 60), ("hard", 60)]
+    assert command("report", out, "--no-step-summary", "--require-calibration").code == 1
+    for name in ("report", "replay"):
+        options = ("--rule", "majority") if name == "replay" else ()
+        place = out / "verdicts.jsonl" if name == "replay" else out
+        known = ("--calibration", folder / "cal.json") if name == "replay" else ()
+        told = command(name, place, *options, *known, "--fail-under", "precision>=0.5")
+        assert (told.code, why in " ".join(told.out.split())) == (1, True)
+    assert "is shifted" in command("compare", out, out).out
 
 
 @pytest.mark.slow

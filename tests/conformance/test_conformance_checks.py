@@ -330,7 +330,7 @@ def test_every_check_finds_a_defect() -> None:
 
 
 def test_calls_that_are_made_one_at_a_time_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.testing.checks.results._PATIENCE_S", 0.5)
+    monkeypatch.setattr("judgeharness_integrations.testing.benchchecks._PATIENCE_S", 0.5)
     with pytest.raises(AssertionError, match="of 2 model calls at a time 1 were in flight"):
         CHECKS["cancellation"](toy_bench(InSeries))
 
@@ -346,7 +346,7 @@ def test_an_evaluation_that_cannot_be_cancelled_is_found(monkeypatch: pytest.Mon
                     continue
             return await task
 
-    monkeypatch.setattr("judgeharness_integrations.testing.checks.results._PATIENCE_S", 0.5)
+    monkeypatch.setattr("judgeharness_integrations.testing.benchchecks._PATIENCE_S", 0.5)
     with pytest.raises(AssertionError, match="the evaluation went on although it was cancelled"):
         CHECKS["cancellation"](toy_bench(Endless))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.labelling import LabelLog, Progress, Session, parse_answers, questions
-from judgeharness_integrations.labelling.questions import shown
+from judgeharness_integrations.labelling.questions import question_lines
 
 CASES = [AnswerCase(case_id=f"c{place}", output=f"text {place}") for place in range(4)]
 
@@ -193,7 +193,7 @@ def test_hostile_texts_cannot_steer_the_terminal_or_pass_for_ours(path: Path) ->
 @given(st.text(max_size=300), st.integers(20, 120))
 def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
     [question] = questions([AnswerCase(case_id="c", output=text)], annotator="anna")
-    lines = list(shown(question, width=width, whole=True))
+    lines = list(question_lines(question, width=width, whole=True))
     assert lines[0] == "answer:"
     for line in lines[1:]:
         assert line.startswith("  | ")
@@ -205,7 +205,7 @@ def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
 @given(st.lists(st.sampled_from(["one", "two", "日本語" * 9]), max_size=60))
 def test_shown_whole_no_word_is_lost(words: list[str]) -> None:
     [question] = questions([AnswerCase(case_id="c", output=" ".join(words))], annotator="anna")
-    text = "".join(line.removeprefix("  | ") for line in list(shown(question, width=40, whole=True))[1:])
+    text = "".join(line.removeprefix("  | ") for line in list(question_lines(question, width=40, whole=True))[1:])
     assert text.replace(" ", "") == "".join(words)
 
 

@@ -17,7 +17,7 @@ from support.provider_wire import Answer, Tokens
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.usage import Price, billed
 from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
-from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.judging import chatmodels
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
 from judgeharness_integrations.judging.execution.attempting import CallPolicy

@@ -197,6 +197,17 @@ def test_question_by_question_is_a_request_each(serve: Decide, way: Any) -> None
         assert {row.outcome for row in result.rows if row.criterion == "tone"} == {"refused"}
 
 
+def test_where_every_case_is_refused_as_a_whole_each_costs_one_request_more(serve: Decide) -> None:
+    server = serve(Planted(refuses=lambda criterion, _: criterion == "tone"))
+    harness = JudgeHarness(
+        perturbations=["none", "position_swap"], repetitions=1, aggregation_rule="swap_consensus", observers=[]
+    )
+    cases = [PairwiseCase(case_id=f"c{n}", output=f"one {n}", output_b=f"two {n}") for n in range(12)]
+    results = list(harness.evaluate_many(by_class(server, criteria=FIVE, shape="pairwise"), cases))
+    assert server.calls == 24 + 120
+    assert {row.outcome for result in results for row in result.rows if row.criterion != "tone"} == {"ok"}
+
+
 def test_alone_is_a_request_a_question(serve: Decide) -> None:
     server = serve(Planted())
     result = measured(by_name(server, criteria=["help", "facts"]), CASE, "alone")
@@ -550,3 +561,34 @@ def test_a_model_of_ones_own_that_answers_without_usage() -> None:
     row, _ = measured(judge, CASE).rows
     assert (row.probabilities, row.model, row.input_tokens) == ({"PASS": 0.75, "FAIL": 0.25}, "mine-1", None)
     assert judge.identity.model == "mine"
+
+
+class _Odd(BaseDecisionModel):
+    """Answers with whatever it is given."""
+
+    answers: dict[str, Any]
+
+    @property
+    def _provider(self) -> str:
+        return "odd"
+
+    def _classify(self, state: Any, questions: Any) -> ClassifierResponse:
+        return ClassifierResponse.model_validate({"model": "odd", "answers": self.answers})
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            {"type": "score", "score": 7.0, "legend": {}, "probabilities": {7: 1.0}, "confidence": 1.0},
+            "answered about 'level 7', which is no option",
+        ),
+        ({"type": "choice", "choice": "x", "probabilities": {"x": 1.0}, "confidence": 1.0}, "answered about 'x'"),
+        ({"type": "box", "box": {"top": 0, "bottom": 1, "left": 0, "right": 1}}, "must sum to 1"),
+    ],
+)
+def test_an_answer_to_another_question_is_unparsed(answer: dict[str, Any], words: str) -> None:
+    model = _Odd(model="odd", answers={"depth": answer, "unasked": answer})
+    (row,) = measured(DecisionJudge(model, criteria="depth", scale=(1, 4)), CASE, rule="median").rows
+    assert (row.outcome, row.probabilities) == ("unparsed", None)
+    assert words in str(row.reasoning)

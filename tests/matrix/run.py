@@ -144,6 +144,8 @@ def run_lane(lane: Lane, wheel: Path, folder: Path) -> Outcome:
         if lane.without:
             environment.uninstall(*lane.without)
         versions = environment.versions()
+    except subprocess.TimeoutExpired:
+        return outcome("fails", f"its installation did not end in {_SECONDS} s")
     except (subprocess.SubprocessError, OSError):
         return outcome(
             "not installable", f"the package index has no such set: {', '.join((*lane.pins, *lane.no_deps))}"

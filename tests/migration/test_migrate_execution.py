@@ -19,7 +19,7 @@ from support.openai_replies import Reply, Request
 from support.openai_server import OpenAIServer, longer_wins
 
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.migration.rewriting.project import migrated
+from judgeharness_integrations.migration.rewriting import migrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

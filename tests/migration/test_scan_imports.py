@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from judgeharness_integrations.cli.app import main
-from judgeharness_integrations.migration.rewriting.project import migrated
+from judgeharness_integrations.migration.rewriting import migrated
 from judgeharness_integrations.migration.scanning import ScanReport, scan
 
 LOADED = 'from langchain_classic.evaluation import load_evaluator\njudge = load_evaluator("pairwise_string")\n'

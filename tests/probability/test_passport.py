@@ -133,6 +133,9 @@ def test_questions_it_does_not_know_and_answers_without_probabilities_are_not_gr
     rule = passport.rule()
     row = VerdictRow(case_id="c", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1})
     assert rule.decide([row]).reason == "the passport on labels holds no question 'kind'"
+    failed = VerdictRow(case_id="c", verdict=None, outcome="refused", criterion="correct")
+    known = replace(row, criterion="correct")
+    assert rule.decide([known, failed]).reason == "1 of 2 samples failed, and the passport is of all of them"
     assert "reads probabilities" in rule.decide([replace(row, criterion="correct", probabilities=None)]).reason
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from judgeharness_integrations.analysis.runs import read_report
 from judgeharness_integrations.judging.execution.budget import BudgetExhausted
-from judgeharness_integrations.testing.pytest_plugin.fixture import SharedBudget
+from judgeharness_integrations.testing.pytest_plugin.suite import SharedBudget
 
 pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from judgeharness_integrations.testing.selftest.rankings import RANKINGS, difference_intervals
+from judgeharness_integrations.testing.selftest.judges import RANKINGS, difference_intervals
 
 pytestmark = pytest.mark.slow
 

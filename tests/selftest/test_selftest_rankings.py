@@ -9,7 +9,7 @@ import pytest
 
 from judgeharness_integrations.analysis.ranking.rating import rate
 from judgeharness_integrations.testing.selftest import IntervalCheck, run_selftest
-from judgeharness_integrations.testing.selftest.rankings import RANKINGS, _abilities, _contrast, _drawn, _elo, _fit
+from judgeharness_integrations.testing.selftest.judges import RANKINGS, _abilities, _contrast, _drawn, _elo, _fit
 
 POINT = {"judges": 4, "gap": 1.5, "pairs": 20_000}
 

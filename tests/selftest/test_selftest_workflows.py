@@ -20,22 +20,22 @@ from judgeharness_integrations.analysis.planning import Goal
 from judgeharness_integrations.cli import selftest as commands
 from judgeharness_integrations.cli.selftest import COMMANDS, typed
 from judgeharness_integrations.testing.selftest import PromiseCheck, run_selftest
-from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
-from judgeharness_integrations.testing.selftest.workflows.labelling import measured_labels, passes_bar, recommended_rate
-from judgeharness_integrations.testing.selftest.workflows.looking import (
+from judgeharness_integrations.testing.selftest.labelling import measured_labels, passes_bar, recommended_rate
+from judgeharness_integrations.testing.selftest.looking import (
     daily_alarms,
     daily_errors,
     passes_at_some_look,
     planted_population,
     violates,
 )
-from judgeharness_integrations.testing.selftest.workflows.planning import (
+from judgeharness_integrations.testing.selftest.planning import (
     decided,
     is_found,
     is_narrow,
     rate_decided,
     two_systems,
 )
+from judgeharness_integrations.testing.selftest.registry import WORKFLOWS
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations.analysis.sequential import drift_evidence, log_e_signs, wrong_evidence
-from judgeharness_integrations.testing.selftest.workflows.looking import YEAR, daily_errors
+from judgeharness_integrations.testing.selftest.looking import YEAR, daily_errors
 
 STUDIES = 4000
 

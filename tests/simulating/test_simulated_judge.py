@@ -21,7 +21,7 @@ from judgeharness_integrations.judging.perturbations import Perturbation, pertur
 from judgeharness_integrations.judging.probes import probe
 from judgeharness_integrations.testing import SimulatedJudge, simulated_cases
 from judgeharness_integrations.testing.checking.judge import check_judge
-from judgeharness_integrations.testing.simulating.answering import on_side
+from judgeharness_integrations.testing.simulation import on_side
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 CHANGES = ("none", "position_swap", "name_swap", "format_change", "format_change+position_swap", "prompt_variant(1)")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.clusters import (
+    ClusterSums,
+    careful_effect,
     cluster_degrees,
     cluster_sums,
     clustered_error,
@@ -18,7 +23,7 @@ from judgeharness_integrations.analysis.statistics.clusters import (
     effective_number,
 )
 from judgeharness_integrations.analysis.statistics.means import estimate, t_quantile
-from judgeharness_integrations.analysis.statistics.proportions import wilson_of
+from judgeharness_integrations.analysis.statistics.proportions import exact_interval, wilson_of, worth_of
 from judgeharness_integrations.analysis.statistics.tally import Tally
 
 
@@ -40,19 +45,111 @@ def test_what_does_not_vary_or_is_one_cluster_has_no_error(values: list[float], 
     assert estimate(0.5, values, keys).low is None  # type: ignore[arg-type]
 
 
+def by_hand(values: list[float], keys: list[int]) -> float:
+    """The design effect as it is described: weighted sums over items and pairs of items, the halves among them."""
+    sizes = Counter(keys)
+    size = sum(sizes[key] for key in keys) / len(keys)
+    shown = np.array([*values, 1.0, 0.0])
+    weights = np.array([1.0] * len(values) + [size / 2] * 2)
+    off = shown - weights @ shown / weights.sum()
+    between = sum(sum(off[place] for place, one in enumerate(keys) if one == key) ** 2 for key in sizes)
+    between += size**2 / 2 * (off[-1] ** 2 + off[-2] ** 2)
+    differ = sum((values[i] - values[j]) ** 2 / 2 for i, j in permutations(range(len(keys)), 2) if keys[i] == keys[j])
+    pairs = sum(n * (n - 1) for n in sizes.values()) + size * (size - 1)
+    alike = 1 - differ / pairs / (weights @ off**2 / weights.sum())
+    return max(1.0, between / (weights @ off**2), 1 + (size - 1) * alike)
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=40))
-def test_a_tally_has_the_clustered_error_of_its_trials(trials: list[tuple[bool, int]]) -> None:
+def test_a_tally_is_worth_its_trials_over_the_design_effect(trials: list[tuple[bool, int]]) -> None:
     tally = Tally()
     for hit, key in trials:
         tally.add(hit=hit, cluster=key)
-    hits, keys = [hit for hit, _ in trials], [key for _, key in trials]
-    n, rate, clusters = len(hits), sum(hits) / len(hits), len(set(keys))
-    found = clustered_error([hit - rate for hit in hits], keys)
-    if clusters in {1, n} or rate in {0, 1}:
+    hits, keys = [float(hit) for hit, _ in trials], [key for _, key in trials]
+    if len(set(keys)) in {1, len(keys)}:
         return
-    effective = n if found is None else n * min(1, rate * (1 - rate) / (n - 1) / found[0] ** 2)
-    degrees = cluster_degrees(Counter(keys).values())
-    assert tally.interval() == pytest.approx(wilson_of(rate, effective, t_quantile(degrees)))
+    effect, degrees = by_hand(hits, keys), cluster_degrees(Counter(keys).values())
+    assert ClusterSums.of(hits, keys).design_effect == pytest.approx(effect)
+    assert tally.interval() == pytest.approx(
+        wilson_of(sum(hits) / len(hits), len(hits) / effect, t_quantile(degrees)), abs=1e-12
+    )
+
+
+def test_shares_have_the_design_effect_of_their_values() -> None:
+    values, keys = np.random.default_rng(3).random(30).tolist(), [n % 7 for n in range(30)]
+    assert ClusterSums.of(values, keys).design_effect == pytest.approx(by_hand(values, keys))
+    assert ClusterSums.of(values, range(30)).design_effect == 1.0
+
+
+@pytest.mark.parametrize("hits", [0, 3, 4, 8])
+def test_copies_are_worth_their_clusters_whatever_is_seen(hits: int) -> None:
+    values = [float(number < hits) for number in range(8)] * 20
+    assert ClusterSums.of(values, [*range(8)] * 20).design_effect == pytest.approx(20)
+
+
+def test_three_large_clusters_without_an_error_do_not_count_as_ninety_cases() -> None:
+    """90 hits in three clusters and 56 of 60 single ones: linearised about their own rate they were worth 70."""
+    rate = Rate.over([True] * 146 + [False] * 4, [n // 30 if n < 90 else n for n in range(150)])
+    assert rate is not None
+    assert (rate.low, rate.high) == pytest.approx((0.56446, 0.99903), abs=1e-5)
+    assert worth_of(rate.value, rate.low, rate.high) == pytest.approx(5.649, abs=1e-3)
+
+
+@pytest.mark.parametrize(("effect", "rate"), [(1.0, 0.5), (1.8, 0.9), (4.0, 0.3), (1.0, 1.0), (5.6, 0.5)])
+def test_a_study_is_foreseen_with_the_effect_it_will_have(effect: float, rate: float) -> None:
+    """Clusters of four, of hits and misses as alike as the effect says."""
+    mixed = (4 - effect) / 3 * rate * (1 - rate) * 12  # what items of a cluster differ by
+    sums = ClusterSums(
+        items=80,
+        total=80 * rate,
+        squares=80 * rate,
+        sizes_squared=320,
+        totals_squared=320 * rate - 20 * mixed,
+        products=320 * rate,
+        nested=320 * rate,
+    )
+    assert careful_effect(effect, rate, items=80, size=4) == pytest.approx(sums.design_effect)
+
+
+def level(sizes: list[int], rate: float, correlation: float, studies: int) -> tuple[float, float, float]:
+    """How often a gate passes at the bar, from below and from above, and how often the printed interval covers."""
+    rng, count = np.random.default_rng(22), len(sizes)
+    spread = (1 - correlation) / max(correlation, 1e-9)
+    if correlation == 1:
+        rates = (rng.random((studies, count)) < rate).astype(float)
+    else:
+        rates = rng.beta(rate * spread, (1 - rate) * spread, (studies, count))
+    drawn, times = np.unique(rng.binomial(sizes, rates), axis=0, return_counts=True)
+    keys = [key for key, size in enumerate(sizes) for _ in range(size)]
+    over = under = covered = 0.0
+    for row, share in zip(drawn.tolist(), times / studies, strict=True):
+        found = Rate.over([k < hits for hits, size in zip(row, sizes, strict=True) for k in range(size)], keys)
+        assert found is not None
+        low, high = exact_interval(found.value, worth_of(found.value, found.low, found.high))
+        over += share * (low > rate)
+        under += share * (high < rate)
+        covered += share * (found.low <= rate <= found.high)
+    return over, under, covered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "rate", "correlation"),
+    [
+        ([30] * 3 + [1] * 60, 0.75, 1.0),  # .23 passed, .75 covered
+        ([30] * 3 + [1] * 60, 0.9, 0.3),
+        ([20] * 10, 0.95, 0.3),  # .09 passed
+        ([10] * 6 + [2] * 40, 0.75, 1.0),
+        ([5] * 20, 0.9, 0.3),
+    ],
+)
+def test_a_judge_at_the_bar_passes_as_rarely_as_stated_however_its_cases_are_clustered(
+    sizes: list[int], rate: float, correlation: float
+) -> None:
+    studies = 2_000
+    over, under, covered = level(sizes, rate, correlation, studies)
+    assert max(over, under) <= 0.025 + 2.6 * math.sqrt(0.025 * 0.975 / studies)
+    assert covered >= 0.93 - 2.6 * math.sqrt(0.07 * 0.93 / studies)
 
 
 @pytest.mark.parametrize(("sizes", "worth"), [([3, 3, 3], 3.0), ([1], 1.0), ([9, 1], 100 / 82)])

@@ -10,7 +10,7 @@ from judgeharness_integrations.benchmark.folder import Settings
 from judgeharness_integrations.benchmark.pair import Document, Pair, Record
 from judgeharness_integrations.benchmark.results.curation import CurateReport, ExportReport
 from judgeharness_integrations.benchmark.results.judgments import Judgment
-from judgeharness_integrations.benchmark.stats import StatsReport
+from judgeharness_integrations.benchmark.verdicts import StatsReport
 
 __all__ = ["RECORDS", "record_schema"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeharness_integrations.benchmark.asker import Asker, Material
-from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.pair import (
     Behaviour,
     Blueprint,

@@ -146,9 +146,13 @@ class MetricJudge(ABC, Generic[C]):
             name=self.metric,
             model=self.model.name,
             parameters={**self.model.parameters, **self._settings()},
-            prompt_hash=text_hash(self._sample_prompt()),
+            prompt_hash=self._prompt_hash(),
             family=model_family(self.model.name),
         )
+
+    def _prompt_hash(self) -> str:
+        """Return the hash of its prompt for an invocation that says nothing."""
+        return text_hash(self._sample_prompt())
 
     def _sample_prompt(self) -> str:
         try:

@@ -22,6 +22,8 @@ from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer
 
 _ORDERS_KEPT = 64
+_HASHES_KEPT = 64
+_hashes: dict[tuple[type, str], str] = {}  # judge, criterion -> hash of its prompt
 
 
 class RubricJudge(MetricJudge[RubricsBasedCriterion]):
@@ -62,6 +64,17 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
             "InvocationCase",
             self.view(invocation_case([NOTHING_SAID.model_copy(update={"rubrics": own})], None, case_id="-")),
         )
+
+    def _prompt_hash(self) -> str:
+        """Return the hash of a prompt, which for ADK's own is made once a criterion: ADK makes a judge an eval case."""
+        if self.hooks is not None:
+            return super()._prompt_hash()
+        key = (type(self), self.criterion.model_dump_json(fallback=repr))
+        if key not in _hashes:
+            _hashes[key] = super()._prompt_hash()
+            if len(_hashes) > _HASHES_KEPT:
+                del _hashes[next(iter(_hashes))]
+        return _hashes[key]
 
     @property
     def _kind(self) -> str | None:

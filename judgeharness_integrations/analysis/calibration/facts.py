@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
-from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
+from judgeharness_integrations.analysis.calibration.population import (
+    CaseFacts,
+    Decided,
+    case_columns,
+    column_text,
+    lengths_of,
+)
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -40,6 +46,7 @@ def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column:
             criteria=criteria,
             stratum=None if column is None else column_text(rows, column),
             lengths=lengths_of(rows, {}),
+            columns=case_columns(rows),
         )
         for (_, case_id), (rows, criteria) in found.items()
     ]

@@ -68,7 +68,8 @@ class CriterionCalibration:
     is None; `reason` says why for scores, and `undefined` for single measures.
     `selection` is the test whether the labelled cases were selected by what was decided, where there are cases without
     a label; where it fires, what it spoils is withheld. `strata` are the rates by the values of a column, where one was
-    named.
+    named, and `columns` those by every other column of which the cases have few values, their p-values adjusted by
+    Sidak for the number of such columns.
     """
 
     criterion: str
@@ -99,6 +100,18 @@ class CriterionCalibration:
     selection: Selection | None = None
     plain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     strata: Strata | None = None
+    columns: tuple[Strata, ...] = ()
+
+    @property
+    def told_strata(self) -> tuple[Strata, ...]:
+        """The strata that are told: of the column that was named, and of others where a pooled rate does not hold."""
+        named = () if self.strata is None else (self.strata,)
+        return (*named, *(one for one in self.columns if one.sentence))
+
+    @property
+    def uneven(self) -> str:
+        """Which pooled rates do not hold for every stratum; empty where none was found."""
+        return "; ".join(filter(None, (one.sentence for one in self.told_strata)))
 
     @property
     def lift(self) -> Estimate | None:
@@ -237,19 +250,37 @@ def stratified(
     measured: CriterionCalibration,
     items: Sequence[Judged],
     strata: Sequence[str | None],
-    column: str,
+    column: str | None,
     *,
+    others: Mapping[str, Sequence[str | None]] | None = None,
     candidates: int = 1,
 ) -> CriterionCalibration:
-    """Return a calibration, of one of so many candidates, with its rates by stratum; see `strata_of`."""
+    """Return a calibration with its rates by the strata of a column, and of others; see `strata_of`.
+
+    Args:
+        measured: the calibration.
+        items: its labelled cases.
+        strata: of each, what it says in the column; None where it says nothing.
+        column: the column that was named; None without one.
+        others: of each other column of few values, the same; one value alone makes no strata.
+        candidates: how many judges, prompts and rules were measured on these labels.
+
+    """
     if measured.reason:
-        return replace(measured, strata=Strata(column=column, listed=(), p={}, reason=measured.reason))
+        named = None if column is None else Strata(column=column, listed=(), p={}, reason=measured.reason)
+        return replace(measured, strata=named)
 
     def rates(some: Sequence[Judged]) -> tuple[Rate | None, Rate | None]:
         found = _rates(_Rated(some, simultaneous_level(candidates)), measured.positive)
         return found["precision"], found["recall"]
 
-    return replace(measured, strata=strata_of(read_labels(items), strata, column, rates))
+    read = read_labels(items)
+    told = {name: values for name, values in (others or {}).items() if len({*values} - {None}) > 1}
+    return replace(
+        measured,
+        strata=None if column is None else strata_of(read, strata, column, rates),
+        columns=tuple(strata_of(read, values, name, rates).one_of(len(told)) for name, values in told.items()),
+    )
 
 
 def _confusion(items: Iterable[Judged]) -> Confusion:
@@ -425,5 +456,6 @@ def withhold(measured: CriterionCalibration, selection: Selection | None) -> Cri
         per_class={label: replace(rates, recall=None) for label, rates in measured.per_class.items()},
         plain={name: ends for name, ends in measured.plain.items() if name not in spoilt},
         strata=None if measured.strata is None else measured.strata.without(names),
+        columns=tuple(one.without(names) for one in measured.columns),
         **spoilt,
     )

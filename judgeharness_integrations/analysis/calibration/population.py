@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
+from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
-from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, columns_together, values_together
+from judgeharness_integrations.verdictlog.encoding import (
+    CALL_COLUMNS,
+    CHARACTERS,
+    CLUSTER_COLUMN,
+    LABEL_COUNT,
+    LENGTH_COLUMNS,
+    PAIR_COLUMN,
+    TEXT_COLUMN,
+    columns_together,
+    values_together,
+)
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, verdict_text
 
 __all__ = [
@@ -21,6 +32,7 @@ __all__ = [
     "Decided",
     "Population",
     "PopulationCount",
+    "case_columns",
     "column_text",
     "consistency_bin",
     "length_bin",
@@ -34,6 +46,17 @@ _TEXTS: Final = ("output", "output_b")
 _OF_ONE: Final = ("length",)
 _TENTHS: Final = 10
 _PER_DOUBLING: Final = 2
+_MOST_VALUES: Final = 20
+_FEWEST_EACH: Final = 5  # cases a value on average: columns with fewer name single cases
+# What tells no stratum of a case: who wrote its answers changes with every system that is judged.
+_NO_STRATA: Final = frozenset(
+    {
+        *CALL_COLUMNS,
+        *(name for names in LENGTH_COLUMNS for name in names),
+        *(CHARACTERS, CLUSTER_COLUMN, LABEL_COUNT, PAIR_COLUMN, PLANNED_SAMPLES, TEXT_COLUMN),
+        *("author", "author_b", "run_id"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +79,7 @@ class CaseFacts:
     criteria: Mapping[str, Decided]
     stratum: str | None = None
     lengths: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +97,8 @@ class Population:
     `copies` is Kish's design effect of clusters whose cases are copies of each other, (sum s^2) / (sum s) over their
     sizes: 1 where no two cases share one. `lengths` maps a measure (`characters`, `input tokens`, columns of the log)
     to counts over half doublings: the bin k holds lengths from 2^(k/2) to 2^((k+1)/2). `strata` counts the values of
-    `column`; None without one.
+    `column`; None without one. `columns` counts those of every other column of the cases that has 20 values or fewer,
+    and 5 cases a value or more; empty of calibrations that earlier versions saved.
     """
 
     cases: int
@@ -82,6 +107,7 @@ class Population:
     lengths: Mapping[str, Mapping[str, int]]
     column: str | None = None
     strata: Mapping[str, int] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def worth(self) -> float:
@@ -100,12 +126,15 @@ class PopulationCount:
 
     Args:
         column: what their strata are called; None where they have none.
+        columns: the other columns whose values are counted; None: those that have few.
 
     """
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, columns: Collection[str] | None = None) -> None:
         """Start without cases."""
         self.column = column
+        self._asked = columns
+        self._columns: dict[str, Counter[str]] = {}
         self._alone = 0
         self._clusters: Counter[Hashable] = Counter()
         self._strata: Counter[str] = Counter()
@@ -121,6 +150,8 @@ class PopulationCount:
             self._clusters[case.cluster] += 1
         if self.column is not None and case.stratum is not None:
             self._strata[case.stratum] += 1
+        for name, value in case.columns.items():
+            self._count(name, value)
         for measure, length in case.lengths.items():
             self._lengths.setdefault(measure, Counter())[length_bin(length)] += 1
         for criterion, one in case.criteria.items():
@@ -128,6 +159,18 @@ class PopulationCount:
             counts = self._consistency.setdefault(criterion, Counter())
             if one.consistency is not None:
                 counts[consistency_bin(one.consistency)] += 1
+
+    def _count(self, name: str, value: str) -> None:
+        """Count what a case says in a column; one of more values than are kept stays at one value more."""
+        if name == self.column or not (self._asked is None or name in self._asked):
+            return
+        counts = self._columns.setdefault(name, Counter())
+        if self._asked is not None or len(counts) <= _MOST_VALUES:
+            counts[value] += 1
+
+    def _kept(self, counts: Counter[str]) -> bool:
+        few = len(counts) <= _MOST_VALUES and len(counts) * _FEWEST_EACH <= counts.total()
+        return few or self._asked is not None
 
     def finish(self, clusters: Clusters | None = None) -> Population:
         """Return what was counted; `clusters` says which cases belong together that were counted under their ids."""
@@ -148,12 +191,15 @@ class PopulationCount:
             lengths={measure: dict(counts) for measure, counts in self._lengths.items()},
             column=self.column,
             strata=dict(self._strata),
+            columns={name: dict(counts) for name, counts in self._columns.items() if self._kept(counts)},
         )
 
 
-def population_of(cases: Iterable[CaseFacts], *, column: str | None = None) -> Population:
+def population_of(
+    cases: Iterable[CaseFacts], *, column: str | None = None, columns: Collection[str] | None = None
+) -> Population:
     """Return the counts of cases; see `PopulationCount`."""
-    count = PopulationCount(column)
+    count = PopulationCount(column, columns=columns)
     for case in cases:
         count.add(case)
     return count.finish()
@@ -180,6 +226,15 @@ def length_bin(length: float) -> str:
 def length_start(name: str, *, after: bool = False) -> float:
     """Return where the lengths of a bin start; `after`: where those of the next one do."""
     return float(2 ** ((int(name) + after) / _PER_DOUBLING))
+
+
+def case_columns(rows: Sequence[VerdictRow]) -> dict[str, str]:
+    """Return what a case says in its own columns, but for those that tell no stratum: ids, lengths, authors.
+
+    A number and its text, as one file has it and another, are one value.
+    """
+    given = rows[0].attributes if rows else {}
+    return {name: verdict_text(value) for name, value in given.items() if name not in _NO_STRATA}
 
 
 def column_text(rows: Sequence[VerdictRow], column: str) -> str | None:

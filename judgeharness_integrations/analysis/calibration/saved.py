@@ -290,6 +290,7 @@ _PARTS: dict[str, Callable[[Any], object]] = {
     "plain": lambda value: {name: tuple(ends) for name, ends in _renamed(value).items()},
     "undefined": _renamed,
     "strata": Strata.from_dict,
+    "columns": lambda value: tuple(map(Strata.from_dict, value)),
 }
 
 

@@ -138,6 +138,7 @@ class PopulationShape(Shape):
     lengths: dict[Text, dict[Text, Count]]
     column: Text | None
     strata: dict[Text, Count]
+    columns: dict[Text, dict[Text, Count]] = Field(default_factory=dict)  # not saved by earlier versions
 
     @model_validator(mode="after")
     def _bins(self) -> Self:
@@ -180,6 +181,7 @@ class _Criterion(Shape):
     selection: _Selection | None = None
     plain: dict[Text, _Interval] = Field(default_factory=dict)
     strata: _Strata | None = None
+    columns: Sequence[_Strata] = ()
 
 
 class CalibrationShape(Shape):

@@ -146,6 +146,10 @@ class Strata:
         kept = {name: None if name in gone else p for name, p in self.p.items()}
         return replace(self, listed=tuple(replace(one, **gone) for one in self.listed), p=kept)
 
+    def one_of(self, columns: int) -> Self:
+        """Return it as one of several columns that nobody named: p-values are adjusted by Sidak (1967)."""
+        return replace(self, p={name: p if p is None else 1 - (1 - p) ** columns for name, p in self.p.items()})
+
     def _extremes(self, name: str) -> str:
         rates = [(rate.value, one.stratum) for one in self.listed if (rate := getattr(one, name)) is not None]
         low, high = min(rates), max(rates)

@@ -35,6 +35,7 @@ _MOST_NAMED: Final = 3
 _MOST_CATEGORIES: Final = 10
 _OTHERS: Final = "others"
 _CONSTANT: Final = "it is the same in every case"
+_BATCH: Final = "one value in all labelled cases and another in all of the run, which may be a batch or a date"
 _UNCOUNTED: Final = "the calibration was saved by an earlier version, without what its cases are like: calibrate again"
 _ALIKE: Final = "no difference was found between this run's cases and the labelled ones"
 _WHAT_TO_DO: Final = "label cases of this run and measure again on them"
@@ -48,9 +49,10 @@ class ShiftFeature:
     """One thing in which labelled cases and the run's are compared.
 
     `feature` is `decisions` or `consistency` of the criterion `of`, `lengths` by the measure `of`, or `strata` of the
-    column `of`. `p` is of chi square or an exact test (`homogeneity_p`), `p_adjusted` of Holm's adjustment over all
-    features. `category` is where the two differ most: it holds `labelled` of the labelled cases and `run` of the run's,
-    as shares of `labelled_cases` and `run_cases`. Without a p-value `reason` says why.
+    column `of`, one that was named or any other of which the labelled cases have few values. `p` is of chi square or an
+    exact test (`homogeneity_p`), `p_adjusted` of Holm's adjustment over all features. `category` is where the two
+    differ most: it holds `labelled` of the labelled cases and `run` of the run's, as shares of `labelled_cases` and
+    `run_cases`. Without a p-value `reason` says why.
     `effect` is how large the difference is: Cohen's h of these two shares, or the factor by which lengths differ in the
     geometric mean, matched in their order (2 to the Wasserstein distance of their binary logarithms). Below
     `least_effect` it does not matter, however surely it is there.
@@ -150,7 +152,8 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
     """Test whether a run's cases are of the population of the labelled ones.
 
     Every feature that both sides have is tested on its counts; Holm's adjustment keeps the level of .01 over all of
-    them. A difference counts where it is large enough to matter, too (`ShiftFeature.effect`): among many cases the
+    them. Columns that nobody named share the weight of one feature, so that many of them hide no shift of the others. A
+    difference counts where it is large enough to matter, too (`ShiftFeature.effect`): among many cases the
     smallest one is significant. Labelled cases that are in the run as well make the two more alike, which makes the
     test more careful.
 
@@ -169,7 +172,9 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
     copies = max(labelled.copies, run.copies)
     features = list(_features(labelled, run, copies))
     tested = [place for place, one in enumerate(features) if one.p is not None]
-    for place, adjusted in zip(tested, holm([features[place].p or 0.0 for place in tested]), strict=True):
+    unnamed = [one.feature == "strata" and one.of != labelled.column for one in features]
+    weights = [1 / sum(unnamed[place] for place in tested) if unnamed[place] else 1.0 for place in tested]
+    for place, adjusted in zip(tested, holm([features[place].p or 0.0 for place in tested], weights), strict=True):
         features[place] = replace(features[place], p_adjusted=min(tests * adjusted, 1.0))
     if not tested:
         reason = "; ".join(dict.fromkeys(f"{one.name}: {one.reason}" for one in features))
@@ -189,12 +194,18 @@ def _features(labelled: Population, run: Population, copies: float) -> Iterator[
     else:
         why = "nothing says how long cases are on both sides: give texts, token counts or length columns"
         yield _unmeasured("lengths", next(iter(labelled.lengths), CHARACTERS), labelled, run, why)
-    if labelled.column is None:
-        return
-    if run.strata:
-        yield _feature("strata", labelled.column, (labelled.strata, run.strata), copies, _nominal)
-    else:
-        yield _unmeasured("strata", labelled.column, labelled, run, "no case of the run has this column")
+    if labelled.column is not None:
+        if run.strata:
+            yield _feature("strata", labelled.column, (labelled.strata, run.strata), copies, _nominal)
+        else:
+            yield _unmeasured("strata", labelled.column, labelled, run, "no case of the run has this column")
+    for name, values in labelled.columns.items():
+        if (here := run.columns.get(name)) is None:
+            continue  # a column of the file with labels
+        if len(values) == len(here) == 1 and values.keys() != here.keys():
+            yield _unmeasured("strata", name, labelled, run, _BATCH)
+        else:
+            yield _feature("strata", name, (values, here), copies, _nominal)
 
 
 def _unmeasured(feature: str, of: str, labelled: Population, run: Population, reason: str) -> ShiftFeature:

@@ -35,7 +35,7 @@ class CertifiedCases:
             for one in certificate.selections
             if one.threshold is not None and one.population is not None
         }
-        self._counts = {place: PopulationCount() for place in self._labelled}
+        self._counts = {place: PopulationCount(columns=one.columns) for place, one in self._labelled.items()}
 
     def add(self, case: CaseFacts) -> None:
         """Count a case, whose `stratum` is the value of the certificate's column."""

@@ -14,6 +14,7 @@ from judgeharness_integrations.analysis.aggregation.statistics import agreement,
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
 from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_gold_alone
 from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.rivals import Candidate, Label, labels_of_case, one_of, rivals_of
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
@@ -123,7 +124,8 @@ class CriterionCases:
 
     `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
     the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
-    `judges`: how many judges, this one among them, decided about the same labelled cases, so that one may be picked.
+    `judges`: how many judges, runs and criteria, this one among them, were decided by the same labels, so that one may
+    be picked; `among` says so, empty of one alone.
     `upper`: the rate of a label has to be low, so that what is not decided counts as the label.
     """
 
@@ -133,6 +135,7 @@ class CriterionCases:
     design: str = ""
     others: tuple[HarnessResult, ...] = ()
     judges: int = 1
+    among: str = ""
     upper: bool = False
 
     @property
@@ -182,7 +185,8 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
     groups: dict[Hashable, list[HarnessResult]] = {}
     for result in report.results:
         groups.setdefault((result.judge, design_key(result.design)), []).append(result)
-    labelled = _labelled(report)
+    candidates = _candidates(report)
+    every = [*candidates.values(), *report.beside]
     for section in report.judges:
         names = designs_apart(summary.design for summary in section.criteria)
         for summary in section.criteria:
@@ -190,26 +194,33 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
             found, name = groups.get((summary.judge, key), []), summary.criterion
             pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
             others = tuple(one for one in found if name not in one.criteria)
-            mine = labelled.get((name, section.judge), set())
-            judges = sum(of == name and not mine.isdisjoint(theirs) for (of, _), theirs in labelled.items())
+            mine = candidates.get((section.judge, name))
+            rivals = [] if mine is None else rivals_of(mine, (one for one in every if one is not mine))
             yield CriterionCases(
                 section=section,
                 summary=summary,
                 pairs=pairs,
                 design=names[key],
                 others=others,
-                judges=max(judges, 1) + report.judges_beside,
+                judges=len(rivals) + 1,
+                among="" if mine is None else one_of(mine, rivals),
             )
 
 
-def _labelled(report: RunReport) -> dict[tuple[str, str], set[str]]:
-    """Return the labelled cases of every criterion and judge; nothing where one judge stands alone."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for result in report.results if len(report.judges) > 1 else ():
+def _candidates(report: RunReport) -> dict[tuple[str, str], Candidate]:
+    """Return judge and criterion -> the labels it is decided by; nothing where one stands alone."""
+    shown = {(summary.judge, summary.criterion) for section in report.judges for summary in section.criteria}
+    if len(shown) + len(report.beside) <= 1:
+        return {}
+    found: dict[tuple[str, str], dict[Hashable, Label]] = {name: {} for name in shown}
+    for result in report.results:
         for name in result.criteria:
-            if gold_of(result, name) is not None:
-                found.setdefault((name, result.judge), set()).add(result.case_id)
-    return found
+            if (result.judge, name) in found and (gold := gold_of(result, name)) is not None:
+                found[result.judge, name].update(labels_of_case(result.rows[0], gold))
+    return {
+        (judge, name): Candidate(run="", judge=judge, criterion=name, labels=labels)
+        for (judge, name), labels in found.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,10 +310,9 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     count = cases.summary.replay.unread
     unread = f"{count} {'gold label' if count == 1 else 'gold labels'} could not be read" if count else ""
     missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
-    several = f"one of {cases.judges} judges on these labels" if cases.judges > 1 else ""
     undecided = cases.summary.cases - sum(one.status == "decided" for _, one in cases.pairs)
     left_out = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
-    note = "; ".join(filter(None, (left_out, unread, several)))
+    note = "; ".join(filter(None, (left_out, unread, cases.among)))
     if rate is not None and (selected := _selected(cases)):
         return Measured(of="decided cases with gold", missing=selected)
     measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
@@ -440,8 +450,7 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
         value = getattr(found, name)
         of, missing = f"labelled cases of {source}", f"it is undefined on {source}{_why(found, name)}"
         controls = "" if found.controls is None else found.controls.sentence
-        strata = "" if found.strata is None else found.strata.sentence
-        note = "; ".join(filter(None, (controls, found.untold, strata, untested(section))))
+        note = "; ".join(filter(None, (controls, found.untold, found.uneven, untested(section))))
         confidence = section.calibration.confidence
         if value is None or isinstance(value, Rate):
             return measured_rate(value, of=of, missing=missing, note=note, confidence=confidence)

@@ -344,7 +344,7 @@ def looked_at(
     noted = None if part is None else measure(expression, replace(part, judges=1))
     notes = ["" if noted is None else noted.note, found.note]
     if expression.metric == "accuracy" and cases.judges > 1:
-        notes.append(f"one of {cases.judges} judges on these labels: the level holds for all of them together")
+        notes.append(f"{cases.among}: the level holds for all of them together")
     if measured.controls:  # of all cases, as everywhere else: of a part of them they may say the contrary
         of_all = "" if part is cases else "all cases asked: "
         notes.append(f"{of_all}{measured.controls} by an interval over a fixed number of cases")

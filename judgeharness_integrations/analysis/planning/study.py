@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.comparison.comparing import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels
 from judgeharness_integrations.analysis.comparison.difference import PowerBasis
 from judgeharness_integrations.analysis.statistics import POWER
+from judgeharness_integrations.analysis.statistics.clusters import careful_effect
 from judgeharness_integrations.analysis.statistics.counts import beta_binomial, binomial
 from judgeharness_integrations.analysis.statistics.means import Z95, t_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson, wilson_of
@@ -357,9 +358,18 @@ class Clustered:
         """Return what clusters multiply the variance of a mean by, at least 1 as it is where intervals are made."""
         return 1 + (self.size - 1) * np.clip(self.correlations, 0.0, 1.0)
 
-    def measured(self, degrees: float) -> Floats:
-        """Return what that variance comes out as in a study whose clusters leave so many degrees of freedom."""
-        found: Floats = self.inflation() * chdtri(degrees, 1 - self.spreads) / degrees
+    def seen(self, rate: Floats | float, cases: int, *, degrees: float | None) -> Floats:
+        """Return the design effect that intervals of a rate are made with.
+
+        Args:
+            rate: of the study.
+            cases: of the study.
+            degrees: of freedom of its clusters, by which estimates scatter; None: as much as expected.
+
+        """
+        scatter = 1.0 if degrees is None else chdtri(degrees, 1 - self.spreads) / degrees
+        effect = careful_effect(self.inflation() * scatter, rate, items=cases, size=self.size)
+        found: Floats = np.maximum(1.0, effect)
         return found
 
 
@@ -425,7 +435,7 @@ class RateStudy:
             degrees = _degrees(cases, self.clusters)
             if degrees <= 0:
                 return math.inf
-            trials, z = cases / float(self.clusters.inflation()[0]), t_quantile(degrees)
+            trials, z = cases / float(self.clusters.seen(rate, cases, degrees=None)[0]), t_quantile(degrees)
         low, high = wilson_of(rate, trials, z)
         return high - low
 
@@ -436,7 +446,7 @@ class RateStudy:
         rates = self.decided.rates
         spread = np.sqrt(rates * (1 - rates) * clusters.inflation() / cases)
         seen = np.clip(rates + spread * ndtri(self.uniforms), 0.0, 1.0)
-        trials = np.where((seen > 0) & (seen < 1), cases / np.maximum(1.0, clusters.measured(degrees)), degrees + 1)
+        trials = cases / clusters.seen(seen, cases, degrees=degrees)
         quantile = t_quantile(degrees)
         limits = [wilson_of(float(rate), float(n), quantile) for rate, n in zip(seen, trials, strict=True)]
         return sum(high - low <= value for low, high in limits) / len(limits)

@@ -233,10 +233,13 @@ class Passport(SavedMeasurement):
 
     @classmethod
     def _own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        from judgeharness_integrations.analysis.probability.passportshape import questions_and_canary  # noqa: PLC0415
+        from pydantic import TypeAdapter  # noqa: PLC0415 - as above
 
-        questions, canary = questions_and_canary(data)
-        return {"questions": questions, "canary": canary}
+        questions = TypeAdapter(tuple[QuestionPassport, ...]).validate_python(data["questions"])
+        for question in data["questions"]:
+            if (question["trust"] or {}).get("map") is not None:
+                ProbabilityMap.from_dict(question["trust"]["map"])  # whose numbers have to fit each other
+        return {"questions": questions, "canary": TypeAdapter(Canary | None).validate_python(data["canary"])}
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,9 @@ class PassportRule:
             return abstained(f"the passport on {self.passport.name} is {self.broken}")
         if question is None:
             return not_graded(f"the passport on {self.passport.name} holds no question {criterion!r:.60}")
-        shares = averaged(rows)
+        failed, shares = sum(not row.answered for row in rows), averaged(rows)
+        if failed:
+            return abstained(f"{failed} of {len(rows)} samples failed, and the passport is of all of them")
         if shares is None:
             return not_graded("a passport reads probabilities, which some answers do not hold")
         return question.decide(shares)

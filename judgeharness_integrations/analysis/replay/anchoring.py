@@ -76,12 +76,14 @@ def replay_anchor(
     """Return what a calibration is worth for a rule's decisions about the rows of one judge; see `replay_state`."""
     state, shift = replay_state(report, rows, rule, held), None
     if state.status != "expired":
-        column = None if report.population is None else report.population.column
+        labelled = report.population
+        column, columns = (None, None) if labelled is None else (labelled.column, labelled.columns)
         decided = {
             name: case_decisions(group, rule, min_valid=min_valid)
             for name, group in by_criterion(rows).items()
             if name in report.criteria
         }
-        shift = shift_test(report.population, population_of(facts_of_decisions(decided, column=column), column=column))
+        facts = facts_of_decisions(decided, column=column)
+        shift = shift_test(labelled, population_of(facts, column=column, columns=columns))
         state = transported(state, shift)
     return ReplayAnchor(judge=rows[0].judge, source=report.name, state=state, shift=shift)

@@ -59,7 +59,8 @@ def _tested(
     known = None if report is None else report.population
     if known is None:
         return shift_test(None, population_of(()))
-    return shift_test(known, population_of(_facts(results, texts, column=known.column), column=known.column))
+    facts = _facts(results, texts, column=known.column)
+    return shift_test(known, population_of(facts, column=known.column, columns=known.columns))
 
 
 def _facts(

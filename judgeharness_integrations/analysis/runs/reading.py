@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from judgeharness_integrations.analysis.aggregation.deciding import samples_plan
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.calibration.rivals import candidates_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design, RuleFixed
@@ -186,7 +187,8 @@ def read_report(
         raise ConfigError(f"{place} does not exist: give the folder of a run, recorded results, or a verdict log.")
     if rule is None:
         raise UsageError(f"{place} is a log, which has no rule of its own: give one, as --rule majority.")
-    rows = _of_run(read_log(place, labels=labels), run, place)
+    every = read_log(place, labels=labels)
+    rows = _of_run(every, run, place)
     groups = rows_of_judges(rows, judges)
     certificates = certificates_of_run(place, groups, named_rule(rule))
     unknown = "" if certificates else unknown_certificate(place, rows)
@@ -213,22 +215,8 @@ def read_report(
     if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
         facts["gates"] = gates if not judges else _gates_of(gates, judges)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
-    facts["judges_beside"] = judges_beside(rows, judges)
+    facts["beside"] = candidates_beside(every, chain.from_iterable(groups.values()))
     return run_report(results, source=str(place), run=run, planned=wanted, unknown_certificate=unknown, **facts)
-
-
-def judges_beside(rows: Iterable[VerdictRow], judges: Sequence[str] | None) -> int:
-    """Return how many judges but the named ones decided about labelled cases of theirs; 0 where none is named."""
-    labelled: dict[str, set[str]] = {}
-    for row in rows if judges else ():
-        if row.gold is not None:
-            labelled.setdefault(row.judge, set()).add(row.case_id)
-    return _beside(labelled, judges or ())
-
-
-def _beside(labelled: Mapping[str, AbstractSet[str]], judges: Sequence[str]) -> int:
-    mine = set().union(*(labelled.get(name, set()) for name in judges))
-    return sum(name not in judges and not mine.isdisjoint(theirs) for name, theirs in labelled.items())
 
 
 def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:
@@ -259,11 +247,10 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
-    hold_gold = [result for result in report.results if any(row.gold is not None for row in result.rows)]
-    labelled = {name: {result.case_id for result in hold_gold if result.judge == name} for name in sections}
+    gone = [result for result in report.results if result.judge not in judges]
     return replace(
         report,
-        judges_beside=_beside(labelled, judges),
+        beside=(*report.beside, *candidates_beside(row for result in gone for row in result.rows)),
         results=tuple(result for result in report.results if result.judge in judges),
         judges=tuple(sections[name] for name in dict.fromkeys(judges)),
         gates=None if report.gates is None else _gates_of(report.gates, judges),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered, renderer
+from judgeharness_integrations.analysis.calibration.rivals import Candidate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
@@ -112,8 +113,8 @@ class RunReport(Rendered):
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
-    `of_known_size`: how many cases were to be asked is known. `judges_beside` is how many judges that are not shown
-    decided about the labelled cases of those that are: one of them all may have been picked.
+    `of_known_size`: how many cases were to be asked is known. `beside` are the judges, runs and criteria of the
+    log that are not shown: of those decided by the same labels one may have been picked.
     """
 
     source: str
@@ -129,7 +130,7 @@ class RunReport(Rendered):
     arguments: tuple[str, ...] = ()
     cases_digest: str | None = None
     of_known_size: bool = True
-    judges_beside: int = 0
+    beside: tuple[Candidate, ...] = field(default=(), repr=False)
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.analysis.statistics.clusters import clustered_error
+from judgeharness_integrations.analysis.statistics.clusters import ClusterSums, cluster_degrees, clustered_error
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, t_quantile, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 
@@ -73,7 +73,8 @@ def clustered_kappa(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, conf
     Its standard error is that of `cohen_kappa` where every pair is its own cluster, else the clustered one of the
     same linearisation. Its interval is `kappa_interval`, over as many pairs as the clustered error is worth, less by
     (z / t)^2 for its degrees of freedom (Korn and Graubard 1998): without that, five clusters covered .875 of studies.
-    Where there is no error, it is over as many pairs as there are clusters.
+    Nor is it over more pairs than the share that is right is worth (`ClusterSums.design_effect`), as few clusters do
+    not show how alike their pairs are.
     """
     table, n = _table(pairs), len(pairs)
     kappa = cohen_kappa(table)
@@ -94,10 +95,11 @@ def clustered_kappa(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, conf
     ]
     found = clustered_error(influence, clusters)
     alone = clustered_error(influence, range(n))
-    worth = count / n
+    worth = 1 / ClusterSums.of([float(gold == decided) for gold, decided in pairs], clusters).design_effect
     if found is not None and alone is not None:
-        z = z_quantile(confidence)
-        worth = min(1.0, (alone[0] / found[0]) ** 2) * (z / t_quantile(found[1], confidence=confidence)) ** 2
+        worth = min(worth, (alone[0] / found[0]) ** 2)
+    degrees = cluster_degrees(Counter(clusters).values())
+    worth *= (z_quantile(confidence) / t_quantile(degrees, confidence=confidence)) ** 2
     return _with_interval(replace(kappa, se=None if found is None else found[0]), table, worth, confidence)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +36,77 @@ def cluster_degrees(sizes: Iterable[float]) -> float:
     G - 1, Wilson's interval over nine single items and a cluster of 50 covers 67 %.
     """
     return effective_number(sizes) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSums:
+    """What the design effect of a mean of shares needs of n_c items in each cluster c, and of their sums T_c and Q_c.
+
+    `items`: sum of n_c; `total`: of T_c, the shares; `squares`: of Q_c, their squares; `sizes_squared`: of n_c^2;
+    `totals_squared`: of T_c^2; `products`: of n_c T_c; `nested`: of n_c Q_c. Of hits, 0 or 1, Q_c is T_c.
+    """
+
+    items: int
+    total: float
+    squares: float
+    sizes_squared: int
+    totals_squared: float
+    products: float
+    nested: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], clusters: Sequence[Hashable]) -> Self:
+        """Return the sums of shares, one an item, by the cluster of each."""
+        parts: dict[Hashable, list[float]] = {}
+        for key, value in zip(clusters, values, strict=True):
+            parts.setdefault(key, []).append(value)
+        sums = [(len(part), math.fsum(part), math.fsum(one * one for one in part)) for part in parts.values()]
+        return cls(
+            items=len(values),
+            total=math.fsum(total for _, total, _ in sums),
+            squares=math.fsum(squares for _, _, squares in sums),
+            sizes_squared=sum(size * size for size, _, _ in sums),
+            totals_squared=math.fsum(total * total for _, total, _ in sums),
+            products=math.fsum(size * total for size, total, _ in sums),
+            nested=math.fsum(size * squares for size, _, squares in sums),
+        )
+
+    @property
+    def design_effect(self) -> float:
+        """What clusters multiply the variance of the mean by, at least 1; 1 where every item is alone.
+
+        Few clusters do not show how alike their items are: where a judge is wrong in none or one of ten, their sums
+        hardly vary. So it is estimated with half a cluster of hits and half a cluster of misses beside those seen, of
+        their mean size weighted by items, m: without any variance it is that of copies, m, and the more hits and misses
+        are seen, the less the halves count. It is the larger of two estimates, which are one for clusters of one size:
+        how far cluster totals vary about the mean (linearised), and 1 + (m - 1) rho, rho being by how much items of a
+        cluster differ less than any two (where sizes differ, the first does not see that each large cluster is of one
+        kind).
+        """
+        if self.sizes_squared == self.items:
+            return 1.0
+        size = self.sizes_squared / self.items
+        mean = (self.total + size / 2) / (self.items + size)
+        halves = size / 2 * (mean**2 + (1 - mean) ** 2)
+        spread = self.squares - 2 * mean * self.total + mean**2 * self.items + halves
+        between = self.totals_squared - 2 * mean * self.products + mean**2 * self.sizes_squared + size * halves
+        pairs = self.sizes_squared - self.items + size * (size - 1)
+        alike = 1 - (self.nested - self.totals_squared) / pairs * (self.items + size) / spread
+        return max(1.0, between / spread, 1 + (size - 1) * alike)
+
+
+def careful_effect(effect: Any, rate: Any, *, items: float, size: float) -> Any:
+    """Return what `ClusterSums.design_effect` of hits in clusters of one size comes out as; of numbers or arrays.
+
+    Args:
+        effect: by how much the variance of the rate, without the halves, is larger than that of independent items.
+        rate: of hits.
+        items: in all clusters.
+        size: of a cluster.
+
+    """
+    mean = (rate * items + size / 2) / (items + size)
+    return size - (size - effect) * items * rate * (1 - rate) / ((items + size) * mean * (1 - mean))
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees, clustered_error
+from judgeharness_integrations.analysis.statistics.clusters import ClusterSums, cluster_degrees, clustered_error
 from judgeharness_integrations.analysis.statistics.means import Estimate, t_quantile
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval, wilson, wilson_of, worth_of
 
@@ -37,7 +37,8 @@ def share_estimate(
 ) -> Estimate:
     """Return a mean of shares with Wilson's interval over the number of trials its standard error is worth.
 
-    Where nothing varies that number is the clusters'; one cluster tells nothing about others.
+    That number is the one of independent items over their `design_effect`. Where nothing varies independent items are
+    worth their number; one cluster tells nothing about others.
 
     Args:
         value: from 0 to 1.
@@ -47,13 +48,15 @@ def share_estimate(
         confidence: of the interval.
 
     """
-    sizes, found = Counter(clusters), clustered_error(influence, clusters)
-    count = len(sizes)
-    if count == 1:
-        return Estimate(value=value, low=None, high=None, n=len(influence))
-    trials = count if found is None or not 0 < value < 1 else value * (1 - value) / found[0] ** 2
-    low, high = clustered_wilson(value, min(trials, most), cluster_degrees(sizes.values()), confidence=confidence)
-    return Estimate(value=value, low=low, high=high, n=len(influence))
+    n, sizes = len(influence), Counter(clusters)
+    if len(sizes) == 1:
+        return Estimate(value=value, low=None, high=None, n=n)
+    alone = clustered_error(influence, range(n))
+    trials = n if alone is None or not 0 < value < 1 else value * (1 - value) / alone[0] ** 2
+    effect = ClusterSums.of([value + one for one in influence], clusters).design_effect
+    degrees = cluster_degrees(sizes.values())
+    low, high = clustered_wilson(value, min(trials / effect, most), degrees, confidence=confidence)
+    return Estimate(value=value, low=low, high=high, n=n)
 
 
 def bounded_estimate(values: Sequence[float], clusters: Sequence[Hashable], *, least: float) -> Estimate:
@@ -110,18 +113,17 @@ class Tally:
     def interval(self, confidence: float = _PLAIN) -> tuple[float, float] | None:
         """Return the interval of the rate, None without trials.
 
-        Wilson's; where trials share clusters, with the effective number of trials n / deff and a t quantile
-        with the degrees of freedom of `cluster_degrees`. deff, at least 1, is the clustered variance over that of
-        independent trials (Korn and Graubard 1998). A rate of 0 or 1 shows no variance: there the trials of a cluster
-        count as copies (Kish 1965). One cluster tells nothing about others.
+        Wilson's; where trials share clusters, with the effective number of trials, n over the `design_effect` of
+        `ClusterSums`, and a t quantile with the degrees of freedom of `cluster_degrees` (Korn and Graubard 1998). One
+        cluster tells nothing about others.
         """
         clusters, n = len(self._sizes), self.trials
         if clusters == n:
             return wilson(self.successes, n, confidence=confidence)
         if clusters == 1:
             return 0.0, 1.0
-        degrees = n * n / self._sizes_squared - 1
-        return clustered_wilson(self.successes / n, self._effective, degrees, confidence=confidence)
+        degrees, trials = n * n / self._sizes_squared - 1, n / self._sums.design_effect
+        return clustered_wilson(self.successes / n, trials, degrees, confidence=confidence)
 
     def exact_interval(self, confidence: float = _PLAIN) -> tuple[float, float] | None:
         """Return Clopper and Pearson's interval of the rate, None without trials.
@@ -136,14 +138,13 @@ class Tally:
         return exact_interval(rate, worth_of(rate, *interval, confidence=confidence), confidence=confidence)
 
     @property
-    def _effective(self) -> float:
-        hits, n, clusters = self.successes, self.trials, len(self._sizes)
-        if hits in {0, n}:
-            return n * n / self._sizes_squared
-        # n^2 times the sum over clusters of (hits - rate * size)^2, in whole numbers
-        between = n * n * self._hits_squared - 2 * hits * n * self._products + hits * hits * self._sizes_squared
-        if not between:
-            return n
-        clustered = clusters / (clusters - 1) * between / n**4
-        independent = hits * (n - hits) / (n * n * (n - 1))
-        return n * min(1.0, independent / clustered)
+    def _sums(self) -> ClusterSums:
+        return ClusterSums(
+            items=self.trials,
+            total=self.successes,
+            squares=self.successes,
+            sizes_squared=self._sizes_squared,
+            totals_squared=self._hits_squared,
+            products=self._products,
+            nested=self._products,
+        )

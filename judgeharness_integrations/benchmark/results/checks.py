@@ -109,7 +109,7 @@ def _plan_reasons(blueprints: Blueprints, conditions: Conditions) -> Iterator[st
         yield from _rounds(what, plan.rounds, conditions)
         if not plan.sketch.strip():
             yield f"{what} has no sketch"
-    if _said(blueprints.better) == _said(blueprints.worse):
+    if _turn_texts(blueprints.better) == _turn_texts(blueprints.worse):
         yield "both plans are the same"
 
 
@@ -144,7 +144,7 @@ def rounds_counted(rounds: int) -> str:
     return counted(rounds, "round")
 
 
-def _said(plan: Blueprint) -> list[tuple[str, str]]:
+def _turn_texts(plan: Blueprint) -> list[tuple[str, str]]:
     return [(entry.user, entry.assistant) for entry in plan.rounds]
 
 
@@ -288,11 +288,7 @@ def _ending(pair: Pair) -> Ending:
 
 
 def _row(
-    column: str | None,
-    value: str,
-    planned: Sequence[Conditions],
-    endings: dict[str, Ending],
-    judged: Collection[str],
+    column: str | None, value: str, planned: Sequence[Conditions], endings: dict[str, Ending], judged: Collection[str]
 ) -> FlowRow:
     counts = Counter(endings.get(one.pair_id, "unfinished") for one in planned)
     through = ("unread", "unverified", "accepted")

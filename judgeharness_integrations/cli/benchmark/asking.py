@@ -15,8 +15,8 @@ import typer
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.benchmark.asker import Asker, Unfinished, limited, worked
-from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
+from judgeharness_integrations.benchmark.folder import Journal
+from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.benchmark.journal import StepUsage
+    from judgeharness_integrations.benchmark.folder import StepUsage
     from judgeharness_integrations.judging.chatmodels import ChatModel
 
 

@@ -20,7 +20,7 @@ from judgeharness_integrations.benchmark.results.curation import (
     Step,
     curated,
 )
-from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, GROUPS, NOISE
+from judgeharness_integrations.benchmark.results.judgments import AMBIGUOUS, GROUPS, NOISE
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._shared_options import names_in, one_of

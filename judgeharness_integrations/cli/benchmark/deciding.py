@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.benchmark.pair import Taxonomy
-from judgeharness_integrations.benchmark.results.rows import TYPE
+from judgeharness_integrations.benchmark.results.judgments import TYPE
 from judgeharness_integrations.cli.benchmark.asking import ModelFile
 from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
 from judgeharness_integrations.judging.cases import Criterion

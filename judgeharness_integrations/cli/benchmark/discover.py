@@ -20,34 +20,32 @@ from judgeharness_integrations.benchmark.discovery import (
     AT_A_TIME,
     COVER,
     LONGEST,
+    MEASURE,
+    PROPOSALS,
     PROPOSE,
     Batch,
     Cover,
+    Decided,
+    Decision,
     Found,
+    Proposal,
+    ProposalsFile,
     Transcript,
     batches,
     covered,
-    proposed,
-    read_transcripts,
-)
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.pair import Taxonomy
-from judgeharness_integrations.benchmark.proposals import (
-    MEASURE,
-    PROPOSALS,
-    Decided,
-    Decision,
-    Proposal,
-    ProposalsFile,
     decided,
     joined,
     proposals_of,
+    proposed,
     read_proposals,
+    read_transcripts,
     write_proposals,
     write_taxonomy,
 )
-from judgeharness_integrations.benchmark.stats import Cost
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, load_taxonomy, read_taxonomy_file
+from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import check_file, print_json
 from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file

@@ -22,7 +22,7 @@ from judgeharness_integrations.benchmark.results.curation import (
     curated,
     exported,
 )
-from judgeharness_integrations.benchmark.results.rows import gold_of
+from judgeharness_integrations.benchmark.results.judgments import gold_of
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._output import check_folder, print_json

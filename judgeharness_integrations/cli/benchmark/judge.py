@@ -21,12 +21,13 @@ from judgeharness_integrations.benchmark.results.judgments import (
     FailureKind,
     JudgeDocument,
     JudgeSummary,
+    Mode,
     Orders,
     RightShare,
     Took,
     joint_table,
+    pair_rows,
 )
-from judgeharness_integrations.benchmark.results.rows import Mode, pair_rows
 from judgeharness_integrations.benchmark.selection import chosen_pairs, in_sample, in_states, sampled_ids, states_named
 from judgeharness_integrations.benchmark.verdicts import write_judgments
 from judgeharness_integrations.cli._asking import confirm

@@ -18,8 +18,7 @@ from judgeharness_integrations.analysis.ranking.studying import RankRequest, Ran
 from judgeharness_integrations.analysis.usage import price_of
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.results.judgments import in_one_order, order_rule
-from judgeharness_integrations.benchmark.results.rows import AUDIT, CRITERIA, NOISE, Mode
+from judgeharness_integrations.benchmark.results.judgments import AUDIT, CRITERIA, NOISE, Mode, in_one_order, order_rule
 from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli.benchmark.asking import read_model_file

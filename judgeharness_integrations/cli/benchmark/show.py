@@ -12,8 +12,15 @@ from rich.text import Text
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, LayerResult, Pair
-from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
-from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
+from judgeharness_integrations.benchmark.results.judgments import (
+    CRITERIA,
+    JointCell,
+    JointTable,
+    Said,
+    gold_of,
+    joint_table,
+    order_rule,
+)
 from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._output import print_json

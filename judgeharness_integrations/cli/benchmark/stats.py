@@ -12,10 +12,12 @@ from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import ANSWERS, BenchmarkFolder
 from judgeharness_integrations.benchmark.results.checks import FlowRow, Reason, flow, reasons, survival
-from judgeharness_integrations.benchmark.results.rows import GROUPS
-from judgeharness_integrations.benchmark.stats import (
+from judgeharness_integrations.benchmark.results.judgments import GROUPS
+from judgeharness_integrations.benchmark.verdicts import (
+    MODES,
     Audited,
     Cost,
+    Results,
     StatsReport,
     costs_of_judges,
     costs_of_steps,
@@ -23,7 +25,6 @@ from judgeharness_integrations.benchmark.stats import (
     steps_of,
     total_cost,
 )
-from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark.asking import cost_table, read_model_file
 from judgeharness_integrations.cli.benchmark.curate import alone_note, step_table

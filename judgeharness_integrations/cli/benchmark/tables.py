@@ -9,7 +9,7 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
-from judgeharness_integrations.benchmark.results.rows import Mode
+from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._shared_options import names_in
 from judgeharness_integrations.reporting.terminal import Row, console, safe

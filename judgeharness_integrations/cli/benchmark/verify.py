@@ -14,11 +14,10 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Asker, Material
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
-from judgeharness_integrations.benchmark.journal import KnownModel, known_model
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, KnownModel, Settings, known_model
 from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
 from judgeharness_integrations.benchmark.results.checks import reasons, tallies
-from judgeharness_integrations.benchmark.stats import Cost
+from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json

@@ -20,7 +20,6 @@ from uuid import UUID
 
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters, attributed, named_cluster
 from judgeharness_integrations.judging.cases import (
-    LABEL_COUNT,
     AnswerCase,
     Case,
     Criterion,
@@ -33,7 +32,13 @@ from judgeharness_integrations.judging.perturbations import Context, Perturbatio
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
 from judgeharness_integrations.verdictlog.drafting import drafted
-from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, PAIR_COLUMN, TEXT_COLUMN
+from judgeharness_integrations.verdictlog.encoding import (
+    CHARACTERS,
+    LABEL_COUNT,
+    LENGTH_COLUMNS,
+    PAIR_COLUMN,
+    TEXT_COLUMN,
+)
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
@@ -145,11 +150,16 @@ def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
     if not is_dataclass(case):
         return value_digest(case)
-    shown = {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
+    shown = _shown(case)
     if isinstance(told := shown.get("attributes"), Mapping):
         left = {*PROVENANCE, LABEL_COUNT}  # labels that were made after a run change no question
         shown["attributes"] = {name: value for name, value in told.items() if name not in left}
     return value_digest(shown)
+
+
+def _shown(case: Any) -> dict[str, Any]:
+    """Return what of a dataclass tells cases apart, by name."""
+    return {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
 
 
 def asked_digest(case: Case) -> bytes | None:
@@ -168,11 +178,11 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
     if not isinstance(case, AnswerCase):
         return (content_digest(case),)
     try:
-        asked = replace(case, attributes={}, presentation=Presentation()).with_all_texts(_in_other_type)
+        asked = case.with_all_texts(_in_other_type)
     except AttributeError:  # what should be a text is none
         return (None,)
     exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
-    return tuple(map(content_digest, (asked, *exchanged)))
+    return tuple([value_digest({**_shown(one), **_BESIDE}) for one in (asked, *exchanged)])
 
 
 def _in_other_type(text: str) -> str:
@@ -227,6 +237,8 @@ def _plain(value: Any) -> Any:
         return {"kind": kind.__name__, **{name: part for name, part in shown.items() if part not in compared[name]}}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
+    if (dump := getattr(kind, "model_dump", None)) is not None:  # pydantic
+        return {"kind": kind.__name__, "model": dump(value, mode="json")}
     if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
         text = str(value) if isinstance(value, _AS_TEXT) else hashlib.sha256(bytes(value)).hexdigest()
         return {"kind": type(value).__name__, "text": text}
@@ -234,8 +246,6 @@ def _plain(value: Any) -> Any:
         return value.compared()
     if isinstance(value, (Mapping, set, frozenset)):
         return dict(value) if isinstance(value, Mapping) else sorted(value)
-    if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic
-        return {"kind": type(value).__name__, "model": dump(mode="json")}
     raise TypeError(type(value).__name__)
 
 
@@ -251,6 +261,7 @@ def _compared(kind: type) -> dict[str, tuple[Any, ...]] | None:
     return {field.name: tuple(field.metadata.values()) if "left out" in field.metadata else () for field in found}
 
 
+_BESIDE: Mapping[str, Any] = {"attributes": {}, "presentation": _plain(Presentation())}  # no part of what is asked
 _written = json.JSONEncoder(sort_keys=True, default=_plain).encode
 
 

@@ -22,6 +22,7 @@ from judgeharness_integrations.judging.execution.preparing import (
     Pending,
     RewriteLog,
 )
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, CALL_COLUMNS
 from judgeharness_integrations.verdictlog.log import VerdictLog
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, verdict_to_json
 
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
     from judgeharness_integrations.judging.perturbations import Perturbation
 
-CALIBRATION = "/calibration"  # ends the name of the run of a run's labelled cases
-# what a row tells of its call that measurements need; its other attributes are those of its case
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}
-FACTS = ("response_id", "cached", "warning", "parser_conflict", "output_mode")
 
 
 class KnowingLog(Protocol):
@@ -81,7 +79,7 @@ class Reuse:
             copies = self.log.taken_over(list(found), run=self.run)
             taken.update(_source(row) for row in copies)
             for hashed, calls in found.items():
-                free = {_source(call[0]): call for call in reversed(calls) if not call[0].run.endswith(CALIBRATION)}
+                free = {_source(call[0]): call for call in reversed(calls) if not call[0].run.endswith(CALIBRATION_RUN)}
                 self._share({one: free[one] for one in free if one not in taken}, wanted[hashed])
 
     def _share(self, free: dict[Source, Sequence[VerdictRow]], probes: Sequence[Pending]) -> None:
@@ -101,7 +99,7 @@ class Reuse:
     def _as_mine(self, row: VerdictRow, pending: Pending, source: Source) -> VerdictRow:
         """Return a row of another run as one of this run, which paid nothing for it."""
         _, run, judge, case_id = source
-        facts = {name: row.attributes[name] for name in FACTS if name in row.attributes}
+        facts = {name: row.attributes[name] for name in CALL_COLUMNS if name in row.attributes}
         whose = {"reused_from": run}
         if judge != self.judge:
             whose["reused_judge"] = judge
@@ -260,7 +258,7 @@ def _is_of(row: VerdictRow, pending: Pending) -> bool:
     return all(
         json.dumps(row.attributes.get(name)) == json.dumps(value)
         for name, value in now.items()
-        if name not in (*FACTS, PLANNED_SAMPLES, *PROVENANCE)
+        if name not in (*CALL_COLUMNS, PLANNED_SAMPLES, *PROVENANCE)
         if name not in DERIVED or name in row.attributes  # of rows that an earlier version wrote nothing is known
     )
 

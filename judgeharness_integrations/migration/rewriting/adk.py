@@ -62,7 +62,7 @@ def rewritten_config(text: str, level: Level, *, registered: bool = False) -> Re
 
 
 def _frozen(changes: Sequence[Change]) -> tuple[str, ...]:
-    return tuple(f"{one.kind} {ONCE}." for one in changes if one.once)
+    return tuple(f"{change.kind} {ONCE}." for change in changes if change.once)
 
 
 def _cost(metric: str, criterion: JsonValue) -> int | None:
@@ -332,12 +332,7 @@ def _json_value(text: str, start: int = 0) -> JsonValue:
         place = _next_member(text, members[key].end)
     value = {key: member.value for key, member in members.items()}
     return JsonObject(
-        start=start,
-        end=place + 1,
-        value=value,
-        members=members,
-        first_key=first if members else None,
-        spaced=spaced,
+        start=start, end=place + 1, value=value, members=members, first_key=first if members else None, spaced=spaced
     )
 
 
@@ -390,7 +385,7 @@ def registered(source: Source) -> tuple[str, Change]:
     places = Places(source)
     names = Names(places)
     lines = leading_imports(places.view.module)
-    anchors = [one.body[0] for one in lines]
+    anchors = [line.body[0] for line in lines]
     beside = next((one for one in anchors if "google.adk" in places.of(one)), anchors[-1] if anchors else None)
     said = names.of(_MODULE, None, at=places.view.module, beside=beside)
     place = places.line_end(places.end(lines[-1])) if lines else len(source.text)

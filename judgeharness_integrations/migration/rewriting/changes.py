@@ -12,7 +12,7 @@ import libcst as cst
 from judgeharness_integrations.judging.harness import PRESETS, Shape
 from judgeharness_integrations.migration.evaluators import given_judges, is_wrapper
 from judgeharness_integrations.migration.questions import at_temperature_zero
-from judgeharness_integrations.migration.repetition import judges_made, literal_length
+from judgeharness_integrations.migration.repetition import judge_count, literal_length
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, insertion
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
@@ -225,7 +225,9 @@ def _judged(places: Places, harness: cst.Call) -> cst.CSTNode | None:
     first = around.args[0].value if isinstance(around, cst.Call) and around.args else None
     if first is None or first is harness:
         return None
-    return next((one for one in places.view.origins(first) if isinstance(one, (cst.Call, cst.FunctionDef))), None)
+    return next(
+        (origin for origin in places.view.origins(first) if isinstance(origin, (cst.Call, cst.FunctionDef))), None
+    )
 
 
 _HARNESS = "JudgeHarness"
@@ -233,7 +235,7 @@ _HARNESS = "JudgeHarness"
 
 def harnessed_calls(view: ModuleView, site: JudgeSite) -> int | None:
     """Return the calls a case of a harnessed judge; None where its design or their number is not to be seen."""
-    made = None if site.node is None else judges_made(view, site.node)
+    made = None if site.node is None else judge_count(view, site.node)
     designs = {_calls(view, design) for design in _designs(view, site)}
     if site.samples is None or made is None or not made.exact or len(designs) != 1:
         return None
@@ -248,7 +250,9 @@ def _designs(view: ModuleView, site: JudgeSite) -> Iterator[cst.Call]:
         if is_wrapper(view, call) and any(judge & {*view.origins(one)} for one in given_judges(view, call)):
             design = view.argument(call, "harness", 1)
             origins = () if design is None else view.origins(design)
-            yield from (one for one in origins if isinstance(one, cst.Call) and _preset(view, one) is not None)
+            yield from (
+                origin for origin in origins if isinstance(origin, cst.Call) and _preset(view, origin) is not None
+            )
 
 
 def _preset(view: ModuleView, call: cst.Call) -> str | None:

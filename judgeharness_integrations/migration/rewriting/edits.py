@@ -110,7 +110,7 @@ class Needed:
     anchor: cst.CSTNode | None  # the import beside which it goes; None where the file has none
 
     @property
-    def said(self) -> str:
+    def local_name(self) -> str:
         """The name as the file will have it."""
         return self.alias or self.name or self.module
 
@@ -148,7 +148,7 @@ class Names:
         key = (module, name, None if (module, name, None) in self.needed else function)
         held = self.needed.get(key)
         if held is not None and key[2] is not function:
-            return held.said
+            return held.local_name
         if held is None:
             word = name or module
             held = Needed(
@@ -160,7 +160,7 @@ class Names:
         elif anchor is not None and (held.anchor is None or self.places.start(anchor) < self.places.start(held.anchor)):
             held = Needed(module=module, name=name, alias=held.alias, anchor=anchor)
         self.needed[key] = held
-        return held.said
+        return held.local_name
 
     def is_local(self, node: cst.CSTNode) -> bool:
         """Whether what is called at a node is imported inside the function it stands in."""
@@ -196,25 +196,25 @@ class Names:
             inside = self.places.view.function_of(statement)
             if (inside is not None and inside is not function) or self._conditional(statement):
                 continue
-            for word, said in _brought(statement):
+            for word, local_name in _brought(statement):
                 if word == full:
-                    return said
+                    return local_name
                 if isinstance(statement, cst.Import) and name is not None and word == module:
-                    return f"{said}.{name}"
+                    return f"{local_name}.{name}"
         return None
 
     def _conditional(self, statement: cst.CSTNode) -> bool:
         """Whether an import may not have run: `if TYPE_CHECKING`, `try`, a class body."""
-        above = (one for one in self.places.view.above(statement) if not isinstance(one, cst.FunctionDef))
-        return any(isinstance(one, (cst.If, cst.Try, cst.ClassDef)) for one in above)
+        above = (node for node in self.places.view.above(statement) if not isinstance(node, cst.FunctionDef))
+        return any(isinstance(node, (cst.If, cst.Try, cst.ClassDef)) for node in above)
 
     @cached_property
     def _imports(self) -> tuple[cst.Import | cst.ImportFrom, ...]:
-        return tuple(one for one in self.places.view.nodes if isinstance(one, (cst.Import, cst.ImportFrom)))
+        return tuple(node for node in self.places.view.nodes if isinstance(node, (cst.Import, cst.ImportFrom)))
 
     @cached_property
     def _taken(self) -> frozenset[str]:
-        return frozenset(one.value for one in self.places.view.nodes if isinstance(one, cst.Name))
+        return frozenset(node.value for node in self.places.view.nodes if isinstance(node, cst.Name))
 
     def _free(self, word: str, full: str) -> str | None:
         """Return the alias a name needs, None where the file does not use it, or for the same thing elsewhere."""
@@ -249,8 +249,8 @@ def _brought(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]
         prefix = f"{dotted(statement.module)}."
     for one in statement.names:
         word = dotted(one.name)
-        said = one.asname.name.value if one.asname is not None and isinstance(one.asname.name, cst.Name) else word
-        yield prefix + word, said
+        local_name = one.asname.name.value if one.asname is not None and isinstance(one.asname.name, cst.Name) else word
+        yield prefix + word, local_name
 
 
 # statement, module, name (None for `import module`), the import it goes with
@@ -299,7 +299,7 @@ def _is_optional(places: Places, line: cst.CSTNode) -> bool:
 
 def _imports_or_ends(branch: cst.CSTNode) -> bool:
     ends = (cst.Import, cst.ImportFrom, cst.Raise)
-    return any(isinstance(one, ends) or _leaves(one) for one in walk(branch))
+    return any(isinstance(node, ends) or _leaves(node) for node in walk(branch))
 
 
 def _leaves(node: cst.CSTNode) -> bool:
@@ -421,11 +421,11 @@ def removed_imports(places: Places, name: str, replaced: Collection[cst.Call]) -
 
 
 def _used_only(places: Places, statement: cst.ImportFrom, alias: cst.ImportAlias, funcs: set[int]) -> bool:
-    said = alias.asname.name if alias.asname is not None else alias.name
+    local_name = alias.asname.name if alias.asname is not None else alias.name
     scope = places.view.scope(statement)
-    if scope is None or not isinstance(said, cst.Name):
+    if scope is None or not isinstance(local_name, cst.Name):
         return False
-    uses = [access.node for one in scope[said.value] for access in one.references]
+    uses = [access.node for one in scope[local_name.value] for access in one.references]
     return bool(uses) and all(id(node) in funcs for node in uses)
 
 

@@ -22,7 +22,7 @@ from judgeharness_integrations.migration.inspection import (
     unresolved_judges,
 )
 from judgeharness_integrations.migration.questions import at_temperature_zero, model_calls
-from judgeharness_integrations.migration.repetition import Made, judges_made
+from judgeharness_integrations.migration.repetition import JudgeCount, judge_count
 from judgeharness_integrations.migration.rewriting.changes import (
     ONCE,
     PRESET_OF,
@@ -91,7 +91,7 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
         harnessed_calls=tuple(harnessed_calls(source.view, site) for site in done),
         notes=() if problem else tuple(_notes_on(work.changes)),
         line_notes=notes,
-        uses=_uses(inspection, evaluators, raised=any(one.action == "raised" for one in work.changes)),
+        uses=_uses(inspection, evaluators, raised=any(change.action == "raised" for change in work.changes)),
         problem=problem,
     )
 
@@ -163,7 +163,7 @@ def _rewrite(work: FileWork, bare: Sequence[JudgeSite]) -> list[ByHand]:
 def _raise(work: FileWork, sites: Iterable[JudgeSite]) -> list[JudgeSite]:
     """Raise every harness of one sample, and return the judges that were seen beside them."""
     view = work.places.view
-    discrete = frozenset(one.node for one in sites if one.node is not None and is_discrete(view, one.node))
+    discrete = frozenset(site.node for site in sites if site.node is not None and is_discrete(view, site.node))
     judges = list(sites)
 
     def beside(judge: cst.CSTNode) -> list[JudgeSite]:
@@ -219,7 +219,7 @@ class FileWork:
     def __post_init__(self) -> None:
         """Look at the file's names and quotation marks."""
         self.names = Names(self.places)
-        marks = [one.value[-1] for one in self.places.view.nodes if isinstance(one, cst.SimpleString)]
+        marks = [node.value[-1] for node in self.places.view.nodes if isinstance(node, cst.SimpleString)]
         self.quote = "'" if marks.count("'") > marks.count('"') else '"'
 
     def wrap(self, found: Sequence[Wrap]) -> None:
@@ -260,7 +260,7 @@ class FileWork:
             loader = self._loader(node)
             harness = self._harness(found.site.shape, node)
         run_evaluator = self.names.of(HOMES["HarnessRunEvaluator"], "HarnessRunEvaluator", at=node)
-        text = found.text(self.places, self._said, run_evaluator=run_evaluator, loader=loader, harness=harness)
+        text = found.text(self.places, self._edited_text, run_evaluator=run_evaluator, loader=loader, harness=harness)
         self.edits.append(Edit(start=self.places.start(node), end=self.places.end(node), text=text))
         if found.kind is not None:
             self._count(found.site, "replaced", once=at_temperature_zero(self.places.view, node))
@@ -288,11 +288,11 @@ class FileWork:
         """Return every edit, those of the imports included."""
         return [*self.edits, *self.names.edits()]
 
-    def _said(self, node: cst.CSTNode) -> str:
+    def _edited_text(self, node: cst.CSTNode) -> str:
         """Return an expression with the edits inside it made, and keep them no longer."""
         start, end = self.places.start(node), self.places.end(node)
-        inside = [one for one in self.edits if start <= one.start and one.end <= end]
-        self.edits = [one for one in self.edits if one not in inside]
+        inside = [edit for edit in self.edits if start <= edit.start and edit.end <= end]
+        self.edits = [edit for edit in self.edits if edit not in inside]
         moved = [replace(one, start=one.start - start, end=one.end - start) for one in inside]
         return edited(self.places.text[start:end], moved)
 
@@ -308,7 +308,7 @@ class FileWork:
         return next((name for name in known if name), None) or self.names.of(_EVALUATION, "load_evaluator", at=node)
 
     def _count(self, site: JudgeSite, action: Action, shape: Shape | None = None, *, once: bool) -> None:
-        made = Made() if site.node is None else judges_made(self.places.view, site.node)
+        made = JudgeCount() if site.node is None else judge_count(self.places.view, site.node)
         calls = None if site.samples is None else site.samples * made.count
         once = once and self.level == "measured"
         self.changes.append(
@@ -331,14 +331,14 @@ _SHOWN = 8
 
 def _notes_on(changes: Sequence[Change]) -> Iterator[str]:
     """Yield the notes on the changes of a Python file."""
-    frozen = [one.line for one in changes if one.once]
+    frozen = [change.line for change in changes if change.once]
     if frozen:
         yield f"{_lines(frozen)}: the model {ONCE}."
     for one in changes:
         if one.judges > 1:
             several = "" if one.exact else "at least "
             yield f"line {one.line} makes {several}{one.judges} judges; the calls are those of all of them."
-    unclear = [one.line for one in changes if not one.exact and one.judges == 1]
+    unclear = [change.line for change in changes if not change.exact and change.judges == 1]
     if unclear:
         yield f"{_lines(unclear)}: how many judges a loop makes, only running it tells; at least one is counted."
 

@@ -204,12 +204,12 @@ _TEXTS = frozenset(
 def _holds_texts_alone(view: ModuleView, call: cst.Call) -> bool:
     """Whether the `output_schema` of a call is a class of this file whose every field is free text."""
     given = view.argument(call, "output_schema")
-    classes = [] if given is None else [one for one in view.origins(given) if isinstance(one, cst.ClassDef)]
+    classes = [] if given is None else [origin for origin in view.origins(given) if isinstance(origin, cst.ClassDef)]
     return len(classes) == 1 and _of_texts(classes[0])
 
 
 def _of_texts(schema: cst.ClassDef) -> bool:
-    bases = [last_name(one.value) for one in schema.bases]
+    bases = [last_name(base.value) for base in schema.bases]
     fields = list(_fields(schema))
     return bool(bases) and _BASES.issuperset(bases) and bool(fields) and all(map(_is_text, fields))
 
@@ -282,7 +282,7 @@ def run_evaluators(inspection: Inspection, bare: Iterable[JudgeSite]) -> RunEval
 def _judges(view: ModuleView, given: Given, own: Iterable[JudgeSite], foreign: Iterable[JudgeSite]) -> list[JudgeSite]:
     """Return the judges written by hand that an evaluator runs."""
     functions = reached_from(view, given.functions)
-    offers = [given_function(view, one) for one in view.origins(given.node)]
+    offers = [given_function(view, origin) for origin in view.origins(given.node)]
     named = {(one.path, one.line) for one in offers if one is not None}
     inside = [one for one in own if any(above in functions for above in view.above(one.node or given.node))]
     return inside + [
@@ -302,7 +302,7 @@ def _obstacle(view: ModuleView, given: Given) -> tuple[str, str] | None:
     no_function = _no_function(view, given)
     if no_function is not None:
         return no_function
-    if not all(_fits(view, one) for one in given.functions):
+    if not all(_fits(view, function) for function in given.functions):
         names = "run, example, inputs, outputs, reference_outputs and attachments"
         return f"LangSmith would not call it: it gives {names}", f"name its parameters so, {_AGAIN}"
     if _is_read_elsewhere(view, given):
@@ -313,11 +313,11 @@ def _obstacle(view: ModuleView, given: Given) -> tuple[str, str] | None:
 
 def _no_function(view: ModuleView, given: Given) -> tuple[str, str] | None:
     node = given.node
-    if any(isinstance(one, cst.Lambda) for one in given.functions):
+    if any(isinstance(function, cst.Lambda) for function in given.functions):
         return "a lambda has no name, and its feedback no key", f"define it with a name, {_AGAIN}"
     if isinstance(node, cst.Call) and last_name(node.func) == "partial":
         return "a partial has no name, and its feedback no key", f"define a function around it, {_AGAIN}"
-    made = [one for one in view.origins(node) if isinstance(one, cst.Call)]
+    made = [origin for origin in view.origins(node) if isinstance(origin, cst.Call)]
     if any(_is_run_evaluator(view, one) for one in made):
         return "it is a RunEvaluator, not a function", f"give evaluate a function of (run, example) that asks, {_AGAIN}"
     return None
@@ -325,9 +325,9 @@ def _no_function(view: ModuleView, given: Given) -> tuple[str, str] | None:
 
 def _is_run_evaluator(view: ModuleView, made: cst.Call) -> bool:
     """Whether an object is asked by methods of LangSmith's and not called like a function."""
-    owners = [one for one in view.origins(made.func) if isinstance(one, cst.ClassDef)]
+    owners = [origin for origin in view.origins(made.func) if isinstance(origin, cst.ClassDef)]
     bases = {last_name(base.value) for owner in owners for base in owner.bases}
-    methods = {one.name.value for owner in owners for one in view.methods(owner)} | object_methods(view, made)
+    methods = {method.name.value for owner in owners for method in view.methods(owner)} | object_methods(view, made)
     return "RunEvaluator" in bases or not methods.isdisjoint(RUN_METHODS - {"__call__"})
 
 
@@ -345,7 +345,7 @@ def _is_read_elsewhere(view: ModuleView, given: Given) -> bool:
     """Whether the list an evaluator stands in has a name, and something else than `evaluate` reads it."""
     statement = None if given.holder is None else view.parent(given.holder)
     if isinstance(statement, cst.Assign):
-        names = [one.target for one in statement.targets]
+        names = [target.target for target in statement.targets]
     else:
         names = [statement.target] if isinstance(statement, cst.AnnAssign) else []
     for name in names:
@@ -368,7 +368,7 @@ def _is_given(view: ModuleView, node: cst.CSTNode) -> bool:
 
 
 _SCORES = frozenset({"score_string", "labeled_score_string"})
-Said: TypeAlias = Callable[["cst.CSTNode"], str]
+Render: TypeAlias = Callable[["cst.CSTNode"], str]
 _KNOWN = frozenset({"evaluator", "config", "prepare_data"})
 
 
@@ -386,22 +386,22 @@ class Replacement:
     config: cst.BaseExpression | None
     prepare: cst.BaseExpression | None
 
-    def text(self, places: Places, said: Said, *, run_evaluator: str, loader: str, harness: str) -> str:
+    def text(self, places: Places, render: Render, *, run_evaluator: str, loader: str, harness: str) -> str:
         """Return the call that takes its place.
 
         Args:
             places: the file.
-            said: what stands in the place of an expression, edits inside it made.
+            render: what stands in the place of an expression, edits inside it made.
             run_evaluator: what `HarnessRunEvaluator` is called here.
             loader: what `load_evaluator` is called here.
             harness: the harness, as an expression.
 
         """
-        parts = [said(self.evaluator)]
+        parts = [render(self.evaluator)]
         if self.kind is not None:
-            parts = [f"{loader}({said(self.evaluator)}{self._options(places)})", harness]
+            parts = [f"{loader}({render(self.evaluator)}{self._options(places)})", harness]
         if self.prepare is not None:
-            parts.append(f"prepare={said(self.prepare)}")
+            parts.append(f"prepare={render(self.prepare)}")
         key = self._key(places)
         if key is not None:
             parts.append(f"key={key}")

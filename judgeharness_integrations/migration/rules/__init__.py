@@ -25,8 +25,8 @@ from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
 __all__ = ["RULES", "codes_matching", "rule_of"]
 
 RULES: Mapping[str, Rule] = {
-    one.code: one
-    for one in (
+    rule.code: rule
+    for rule in (
         BIAS_WARNING,
         SINGLE_SAMPLE,
         UNCALIBRATED_AGGREGATION,
@@ -64,10 +64,10 @@ def codes_matching(given: Iterable[str]) -> frozenset[str]:
 
     """
     found: set[str] = set()
-    for one in given:
-        prefix = "" if one.upper() == "ALL" else one.upper()
-        mine = {code for code in RULES if code.startswith(prefix)}
+    for code in given:
+        prefix = "" if code.upper() == "ALL" else code.upper()
+        mine = {known for known in RULES if known.startswith(prefix)}
         if not mine:
-            raise UnknownNameError("rule", one, RULES)
+            raise UnknownNameError("rule", code, RULES)
         found |= mine
     return frozenset(found)

@@ -118,7 +118,7 @@ def _is_target(loop: cst.For | cst.While, call: cst.Call) -> bool:
     if isinstance(loop, cst.While):
         return False
     names = {one.value for one in (loop.target, *walk(loop.target)) if isinstance(one, cst.Name)}
-    return any(isinstance(one, cst.Name) and one.value in names for one in walk(call))
+    return any(isinstance(node, cst.Name) and node.value in names for node in walk(call))
 
 
 def _ways_out(loop: cst.For | cst.While) -> Iterator[cst.BaseExpression]:
@@ -170,7 +170,7 @@ def _may_be_missing(flow: Flow) -> bool:
 
 
 def _within(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-    return any(one is inner for one in walk(outer))
+    return any(node is inner for node in walk(outer))
 
 
 RETRY_ON_VERDICT = Rule(
@@ -340,10 +340,10 @@ def _is_verdict(view: ModuleView, node: cst.BaseExpression) -> bool:
         return not _NO_VERDICT.search(value)
     if isinstance(node, cst.Dict):
         return any(
-            isinstance(one, cst.DictElement)
-            and view.value(one.key) in {"score", "verdict"}
-            and _is_verdict(view, one.value)
-            for one in node.elements
+            isinstance(element, cst.DictElement)
+            and view.value(element.key) in {"score", "verdict"}
+            and _is_verdict(view, element.value)
+            for element in node.elements
         )
     return isinstance(value, (int, float)) and value >= 0
 
@@ -355,8 +355,8 @@ def _is_match(view: ModuleView, flow: Flow, test: cst.BaseExpression) -> bool:
             return _is_match(view, flow, left)
         case cst.Name():
             return flow.touches(test) and any(
-                isinstance(one, cst.Call) and last_name(one.func) in {"search", "match", "fullmatch", "findall"}
-                for one in view.origins(test)
+                isinstance(origin, cst.Call) and last_name(origin.func) in {"search", "match", "fullmatch", "findall"}
+                for origin in view.origins(test)
             )
     return False
 

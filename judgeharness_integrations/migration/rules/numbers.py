@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from judgeharness_integrations.migration.adk import JUDGES, UNREACHABLE
+from judgeharness_integrations.migration.adk import UNREACHABLE
 from judgeharness_integrations.migration.flow import Flow, Place, place_of, uses_of
 from judgeharness_integrations.migration.inspection import ConfigInspection, Finding, Inspection, Rule, described
 from judgeharness_integrations.migration.repetition import loops_around, repetition
@@ -79,10 +79,9 @@ def _aggregation_in_python(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _aggregation_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        if site.kind in JUDGES and site.samples != 1:
-            message = f"a majority of {site.samples} samples of {site.kind} meets a threshold uncalibrated: {_ADVICE}."
-            yield inspection.finding_at(UNCALIBRATED_AGGREGATION.code, site, message)
+    for site in inspection.repeated:
+        message = f"a majority of {site.samples} samples of {site.kind} meets a threshold uncalibrated: {_ADVICE}."
+        yield inspection.finding_at(UNCALIBRATED_AGGREGATION.code, site, message)
 
 
 UNCALIBRATED_AGGREGATION = Rule(
@@ -114,7 +113,7 @@ def _distribution_in_python(inspection: Inspection) -> Iterator[Finding]:
     for site in inspection.used:
         flow = inspection.flow(site)
         for fold in _folds_of(inspection.view, flow):
-            if fold.repeats and fold.node not in seen and not _shown(inspection.view, flow, fold):
+            if fold.repeats and fold.node not in seen and not _leaves_otherwise(inspection.view, flow, fold):
                 seen.add(fold.node)
                 message = (
                     f"repeats of {described(site)} are folded to {fold.way} and their counts dropped: keep the "
@@ -123,7 +122,7 @@ def _distribution_in_python(inspection: Inspection) -> Iterator[Finding]:
                 yield inspection.finding(HIDDEN_DISTRIBUTION.code, fold.node, message, site)
 
 
-def _shown(view: ModuleView, flow: Flow, fold: Fold) -> bool:
+def _leaves_otherwise(view: ModuleView, flow: Flow, fold: Fold) -> bool:
     """Whether what was collected leaves the function by another way than the fold: returned, printed, stored."""
     function = view.function_of(fold.node)
     inside = {fold.node, *walk(fold.node)}
@@ -168,13 +167,12 @@ def _only_counts(call: cst.CSTNode | None) -> bool:
 
 
 def _distribution_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        if site.kind in JUDGES and site.samples != 1:
-            message = (
-                f"ADK folds {site.samples} samples of {site.kind} to one verdict and drops their counts: call "
-                "judgeharness_adk.register() in agent.py and set judge_harness."
-            )
-            yield inspection.finding_at(HIDDEN_DISTRIBUTION.code, site, message)
+    for site in inspection.repeated:
+        message = (
+            f"ADK folds {site.samples} samples of {site.kind} to one verdict and drops their counts: call "
+            "judgeharness_adk.register() in agent.py and set judge_harness."
+        )
+        yield inspection.finding_at(HIDDEN_DISTRIBUTION.code, site, message)
 
 
 HIDDEN_DISTRIBUTION = Rule(
@@ -283,7 +281,7 @@ def _is_tally(view: ModuleView, flow: Flow, node: cst.CSTNode) -> bool:
 
 def _is_kept(view: ModuleView, node: cst.CSTNode) -> bool:
     """A list that a filtering comprehension or an `append` under a condition made."""
-    return any(isinstance(one, cst.ListComp) and one.for_in.ifs for one in view.origins(node)) or any(
+    return any(isinstance(origin, cst.ListComp) and origin.for_in.ifs for origin in view.origins(node)) or any(
         isinstance(above, cst.If)
         for call in view.calls
         if isinstance(call.func, cst.Attribute)
@@ -295,7 +293,7 @@ def _is_kept(view: ModuleView, node: cst.CSTNode) -> bool:
 
 def _is_named_tally(view: ModuleView, flow: Flow, node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and any(
-        isinstance(one, (cst.Call, cst.BinaryOperation)) and _is_tally(view, flow, one) for one in view.steps(node)
+        isinstance(step, (cst.Call, cst.BinaryOperation)) and _is_tally(view, flow, step) for step in view.steps(node)
     )
 
 
@@ -332,7 +330,7 @@ def _repeats(view: ModuleView, flow: Flow, fold: cst.CSTNode) -> bool:
         if call in flow.seeds and flow.several:
             return True
         if any(repetition(view, loop, call) != 1 for loop in loops_around(view, call)):
-            inside = any(one is call for one in walk(fold))
+            inside = any(node is call for node in walk(fold))
             uses = uses_of(view, fold)
             if inside or any(name in flow.collected for name in uses.names):
                 return True

@@ -170,9 +170,8 @@ def _repeats(inspection: Inspection, calls: list[cst.Call]) -> bool:
 
 
 def _temperature_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    for site in inspection.judges:
-        criterion = inspection.source.criteria[site.kind]
-        if site.kind in JUDGES and site.samples != 1 and at_temperature_zero(criterion):
+    for site in inspection.repeated:
+        if at_temperature_zero(inspection.source.criteria[site.kind]):
             message = (
                 f"{site.kind} samples {site.samples} times at temperature 0, which repeats one answer: leave the "
                 "temperature to the model, or perturb the rubrics."
@@ -275,7 +274,7 @@ def _removed_in_python(inspection: Inspection) -> Iterator[Finding]:
             case cst.ImportFrom(module=module, names=names) if module is not None and not node.relative:
                 message = _message(dotted(module), names)
             case cst.Import(names=names):
-                message = next((found for one in names if (found := _of_module(dotted(one.name)))), None)
+                message = next((found for name in names if (found := _of_module(dotted(name.name)))), None)
             case _:
                 continue
         if message is not None and not _is_fallback(inspection, node):

@@ -54,7 +54,7 @@ class _Test:
         if self.how is not None:
             undecided.note_none(self.given)
         try:
-            values = [undecided.value(one) for one in self.given]
+            values = [undecided.value(entry) for entry in self.given]
             found = values[0] if self.how is None else undecided.compared(values[0], self.how, values[1])
         except Raised:
             return False
@@ -186,7 +186,7 @@ def _scores(judged: Judged, node: cst.CSTNode, depth: int = 0) -> str | None:
         case cst.ListComp(elt=elt, for_in=loop) | cst.GeneratorExp(elt=elt, for_in=loop):
             return None if any(_asks_for_none(judged, one.test) for one in loop.ifs) else _score(judged, elt)
         case cst.List(elements=elements):
-            return next((found for one in elements if (found := _score(judged, one.value))), None)
+            return next((found for element in elements if (found := _score(judged, element.value))), None)
         case cst.Call(func=func, args=[first, *_]) if last_name(func) in _GATHERS:
             return _scores(judged, first.value, depth)
         case cst.Name() if not depth:
@@ -296,7 +296,7 @@ class Undecided:
             case cst.BinaryOperation(left=left, operator=how, right=right):
                 return self._number(self.value(left, depth + 1), how, self.value(right, depth + 1))
             case cst.Tuple(elements=elements) | cst.List(elements=elements) | cst.Set(elements=elements):
-                return tuple(self.value(one.value, depth + 1) for one in elements)
+                return tuple(self.value(element.value, depth + 1) for element in elements)
             case cst.ListComp() | cst.SetComp() | cst.GeneratorExp():
                 return self._comprehension(node, depth)
             case cst.Call():
@@ -460,7 +460,7 @@ def _of_several(name: str, given: tuple[Any, ...]) -> Any:
         return given
     if name == "len":
         return _UNKNOWN if given else 0
-    if name not in {"all", "any", "sum"} or any(isinstance(one, _Mark) for one in given):
+    if name not in {"all", "any", "sum"} or any(isinstance(entry, _Mark) for entry in given):
         return _UNKNOWN
     if name == "sum":
         if None in given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from shlex import join, quote
 from typing import Final, Literal
@@ -104,7 +104,7 @@ def _table(measured: CriterionCalibration) -> CalibrationTable:
         positive=measured.positive,
         rates=tuple(_measures(measured)),
         reason=measured.reason,
-        notes=tuple(filter(None, (*_controls(measured.controls), measured.untold, *_strata(measured.strata)))),
+        notes=tuple(filter(None, (*_controls(measured.controls), measured.untold, *_strata(measured.told_strata)))),
         decisions=decisions,
         confusion=tuple(
             (gold, tuple(row.get(name, 0) for name in decisions)) for gold, row in measured.confusion.items()
@@ -112,8 +112,8 @@ def _table(measured: CriterionCalibration) -> CalibrationTable:
     )
 
 
-def _strata(found: Strata | None) -> tuple[str, ...]:
-    return () if found is None else tuple(found.lines())
+def _strata(found: Sequence[Strata]) -> tuple[str, ...]:
+    return tuple(line for one in found for line in one.lines())
 
 
 def _capital(text: str) -> str:

@@ -79,8 +79,8 @@ class CheckPlan:
     @property
     def cost(self) -> Plan:
         """What it costs at most: a probe is not asked where the verdict leaves an attacker nothing to gain."""
-        changed = Plan.of(one.plan for one in self.cases)
-        more = sum(self.repetitions - 1 + len(one.probes) for one in self.cases)
+        changed = Plan.of(case.plan for case in self.cases)
+        more = sum(self.repetitions - 1 + len(case.probes) for case in self.cases)
         return Plan(cases=changed.cases, calls=changed.calls + more, rewrites=changed.rewrites)
 
 
@@ -117,14 +117,14 @@ def planned(
         raise CaseError("there is no case to check the judge on: give some.")
     reasons: dict[str, str] = {}
     checked = tuple(_checked(case, judge, changes, attacks, reasons) for case in drawn)
-    fitting = {one.name for case in checked for one in case.changes}
-    fitting |= {one.property for case in checked for one in case.probes}
+    fitting = {change.name for case in checked for change in case.changes}
+    fitting |= {probe.property for case in checked for probe in case.probes}
     return CheckPlan(
         cases=checked,
         found=found,
         repetitions=repetitions,
-        changes=tuple(one for one in changes if one.name in fitting),
-        probes=tuple(one for one in attacks if one.property in fitting),
+        changes=tuple(change for change in changes if change.name in fitting),
+        probes=tuple(attack for attack in attacks if attack.property in fitting),
         unfit={name: reason for name, reason in reasons.items() if name not in fitting},
     )
 
@@ -145,15 +145,15 @@ def chosen_perturbations(
     if isinstance(specs, (str, Perturbation)):
         raise PlanError("perturbations is a list: write ['position_swap'], even for a single one.")
     specs = usual_perturbations(rewriter=rewriter is not None, wordings=len(instructions)) if specs is None else specs
-    made = [perturbation(one, rewriter=rewriter, instructions=instructions) for one in specs]
-    names = [one.name for one in made]
+    made = [perturbation(spec, rewriter=rewriter, instructions=instructions) for spec in specs]
+    names = [change.name for change in made]
     if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise PlanError(f"perturbation {twice!r} is listed twice: use repetitions to ask more often.")
     if (attack := next(filter(is_probe, names), None)) is not None:
         raise PlanError(
             f"{attack!r} is no perturbation of a check: name it in probes; which side it attacks is chosen."
         )
-    return tuple(one for one in made if one.name != "none")
+    return tuple(change for change in made if change.name != "none")
 
 
 def usual_perturbations(*, rewriter: bool, wordings: int) -> tuple[str, ...]:
@@ -228,11 +228,13 @@ def _checked(
     for name, reason in plan.skipped.items():
         reasons.setdefault(name, reason)
     side: Side | None = "b" if isinstance(plan.case, PairwiseCase) else None  # a fits whatever b does
-    misfits = {one.property: one.on(side).fits(plan.case) for one in attacks}
+    misfits = {attack.property: attack.on(side).fits(plan.case) for attack in attacks}
     for name, why in misfits.items():
         if why is not None:
             reasons.setdefault(name, why)
-    return CheckedCase(case=case, plan=plan, probes=tuple(one for one in attacks if misfits[one.property] is None))
+    return CheckedCase(
+        case=case, plan=plan, probes=tuple(attack for attack in attacks if misfits[attack.property] is None)
+    )
 
 
 _PAIR = {"A", "B", "TIE"}
@@ -264,7 +266,7 @@ def aimed(
 
     """
     cases = list(cases)
-    best = best_verdict((*(criteria or ()), *(one for case in cases for one in case.own_criteria)))
+    best = best_verdict((*(criteria or ()), *(criterion for case in cases for criterion in case.own_criteria)))
     targets: dict[tuple[str, Side | None], tuple[AdversarialProbe, set[str]]] = {}
     for case in cases:
         said = verdicts.get(case.case_id, {})
@@ -278,7 +280,7 @@ def aimed(
 
 def best_verdict(criteria: Iterable[Criterion]) -> str | None:
     """Return the best that a judge can say, `PASS` or the top of its scale; None where its criteria leave that open."""
-    found = {_best_of(one) for one in criteria}
+    found = {_best_of(criterion) for criterion in criteria}
     return found.pop() if len(found) == 1 else None
 
 
@@ -310,7 +312,7 @@ def _of_one(
     ]
     if probe.expectation == "must_lose":
         return (None,) if graded else ()
-    return (None,) if any(_leaves_more(*one) for one in graded) else ()
+    return (None,) if any(_leaves_more(*pair) for pair in graded) else ()
 
 
 def _is_graded(verdict: Verdict, criterion: Criterion | None) -> bool:
@@ -393,7 +395,9 @@ async def ask(
     await stages.ask(["none"], cases, repetitions=plan.repetitions)
     await stages.ask(plan.changes, [case for case in cases if case.changes])
     attacks = aimed(cases, base_verdicts(stages.rows), criteria=judge.criteria)
-    await stages.ask(attacks, [case for case in cases if any(one.fits(case.plan.case) is None for one in attacks)])
+    await stages.ask(
+        attacks, [case for case in cases if any(attack.fits(case.plan.case) is None for attack in attacks)]
+    )
     return Asked(rows=stages.rows, ended=stages.ended, down=stages.down)
 
 

@@ -64,8 +64,8 @@ def explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Asked
     """
     reasons = _reasons(plan, asked)
     found = [
-        replace(one, reason=reasons[one.name]) if one.status == "not_checked" and one.name in reasons else one
-        for one in properties
+        replace(check, reason=reasons[check.name]) if check.status == "not_checked" and check.name in reasons else check
+        for check in properties
     ]
     criteria, known = dict.fromkeys(one.criterion for one in found), {*_KNOWN, *(one.name for one in found)}
     missing = [
@@ -89,11 +89,11 @@ def _reasons(plan: CheckPlan, asked: Asked) -> dict[str, str]:
     """Return property -> why there is no answer about it."""
     reasons = {name: _NEEDS.get(name, "not asked") for name in _KNOWN}
     reasons |= {_property(name): reason.rstrip(".") for name, reason in plan.unfit.items()}
-    for one in plan.changes:
-        reasons.pop(_property(one.name), None)
+    for change in plan.changes:
+        reasons.pop(_property(change.name), None)
     for probe in plan.probes:
         reasons[probe.property] = _NOTHING_TO_SHOW
-    planned = {_property(one.name) for one in plan.changes} | {probe.property for probe in plan.probes}
+    planned = {_property(change.name) for change in plan.changes} | {probe.property for probe in plan.probes}
     answered = {_property(row.perturbation) for row in asked.rows}
     if asked.ended is not None:
         reasons |= dict.fromkeys(planned, f"not asked any more: {asked.ended}")
@@ -114,12 +114,7 @@ _LEAD: Final = 80  # of what stands before the change
 
 
 def with_shown(
-    report: CheckReport,
-    plan: CheckPlan,
-    rows: Iterable[VerdictRow],
-    *,
-    criteria: Sequence[Criterion] | None,
-    seed: int,
+    report: CheckReport, plan: CheckPlan, rows: Iterable[VerdictRow], *, criteria: Sequence[Criterion] | None, seed: int
 ) -> CheckReport:
     """Return a report whose worst cases say what the judge was shown.
 
@@ -132,17 +127,19 @@ def with_shown(
 
     """
     attacks = aimed(plan.cases, base_verdicts(rows), criteria=criteria)
-    changes = {one.name: one for one in (*plan.changes, *attacks)}
-    cases = {one.case_id: one.plan.case for one in plan.cases}
+    changes = {change.name: change for change in (*plan.changes, *attacks)}
+    cases = {case.case_id: case.plan.case for case in plan.cases}
 
-    def told(worst: WorstCase) -> WorstCase:
-        return replace(worst, shown=_shown(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed))
+    def with_text(worst: WorstCase) -> WorstCase:
+        return replace(
+            worst, shown=_changed_text(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed)
+        )
 
-    found = (replace(one, worst=tuple(map(told, one.worst))) for one in report.properties)
+    found = (replace(check, worst=tuple(map(with_text, check.worst))) for check in report.properties)
     return replace(report, properties=tuple(found))
 
 
-def _shown(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
+def _changed_text(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
     if change is None or not isinstance(case, (str, AnswerCase)):
         return None
     changed = _changed(case, change, f"{seed}|{worst.case_id}|{change.name}")
@@ -363,8 +360,8 @@ def _report(
         judge=judge.name,
         score_tolerances={name: (high - low) / SCORE_STEPS for name, (low, high) in scales.items()} if unset else None,
         lowest_scores={name: low for name, (low, _) in scales.items()},
-        probe_expectations={one.property: one.expectation for one in plan.probes},
-        longer={one.case_id: _longer(one.case) for one in plan.cases},
+        probe_expectations={probe.property: probe.expectation for probe in plan.probes},
+        longer={case.case_id: _longer(case.case) for case in plan.cases},
         temperature=None if identity is None else identity.parameters.get("temperature"),
         **levels,
     )
@@ -387,8 +384,8 @@ def _explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Aske
     found = explained(properties, plan, asked)
     if asked.ended is not None or base_verdicts(asked.rows):
         return found
-    attacks = {one.property for one in plan.probes}
-    return tuple(replace(one, reason=_NO_VERDICT) if one.name in attacks else one for one in found)
+    attacks = {probe.property for probe in plan.probes}
+    return tuple(replace(check, reason=_NO_VERDICT) if check.name in attacks else check for check in found)
 
 
 def _check_levels(*, tolerance: float, alpha: float, score_tolerance: float | None) -> None:
@@ -406,4 +403,4 @@ def _scales(judge: Judge, plan: CheckPlan) -> dict[str, tuple[float, float]]:
     """Return the lowest and the highest score of criteria with a declared scale."""
     own = (criterion for case in plan.cases for criterion in case.own_criteria)
     declared = (*(judge.criteria or ()), *own)
-    return {one.name: one.scale for one in declared if one.scale is not None}
+    return {criterion.name: criterion.scale for criterion in declared if criterion.scale is not None}

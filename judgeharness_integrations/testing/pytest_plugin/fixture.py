@@ -1,45 +1,26 @@
-"""The fixture: judges asked inside a test under a harness, what a check expects, and what a session may spend."""
+"""The fixture: judges asked inside a test under a harness, and what a check expects of them."""
 
 from __future__ import annotations
 
-import copy
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pytest
 
 from judgeharness_integrations._errors import NotGradedError, UsageError
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.judging.cases import Case, PairwiseCase
-from judgeharness_integrations.judging.config.building import (
-    build_calibration,
-    build_certificate,
-    build_harness_options,
-)
-from judgeharness_integrations.judging.defaulting import shape_of, standard_for
-from judgeharness_integrations.judging.execution.budget import Budget
-from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge
-from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.judging.cases import Case
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import JudgeLike, as_judge
 from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
-from judgeharness_integrations.testing.pytest_plugin.records import properties
-from judgeharness_integrations.testing.pytest_plugin.settings import (
-    BY_PRESET,
-    OnAbstention,
-    chosen,
-    finished_harness,
-    layered,
-    read_marker,
-)
+from judgeharness_integrations.testing.pytest_plugin.ending import properties
+from judgeharness_integrations.testing.pytest_plugin.settings import OnAbstention, chosen
+from judgeharness_integrations.testing.pytest_plugin.suite import marker_keys
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.config.schema import Config
-    from judgeharness_integrations.judging.labelset import CalibrationSet
     from judgeharness_integrations.testing.pytest_plugin.suite import Suite
 
 # a verdict, several of which one will do, or either of them by criterion
@@ -160,102 +141,6 @@ def short_report(result: HarnessResult, criterion: str) -> str:
 
 def _reasons(row: VerdictRow) -> str:
     return safe_text(row.reasoning or row.raw or "")
-
-
-_ASKING = ("calibration", "certificate", "max_calls")  # of the harness, but not of its design
-_CHECKING = ("on_abstain", "min_consistency")  # not of the harness
-
-
-def marker_keys(item: pytest.Item) -> dict[str, Any]:
-    """Return the keys of a test's markers, module before class before function.
-
-    Raises:
-        UsageError: one of them cannot be used.
-
-    """
-    merged: dict[str, Any] = {}
-    for marker in reversed(list(item.iter_markers("judgeharness"))):
-        where = f"{item.nodeid}: @pytest.mark.judgeharness"
-        if marker.args:
-            raise UsageError(f"{where} takes keys, as in judgeharness(repetitions=3), not {marker.args[0]!r:.60}.")
-        merged = layered(merged, read_marker(marker.kwargs, where=where))
-    return merged
-
-
-class Designer:
-    """Makes the harnesses of a session, each design once."""
-
-    def __init__(self, *, file: Config, design: Mapping[str, Any], root: Path, budget: Budget) -> None:
-        """Take the session's options; `root` is where paths of markers start."""
-        self._file, self._design, self._root = file, design, root
-        self.budget = budget
-        self._made: dict[str, JudgeHarness] = {}
-        self._labels: dict[str, CalibrationSet] = {}  # candidate -> its labels, with the number of candidates
-
-    def harness(
-        self, keys: Mapping[str, Any], judge: Judge | None = None, case: Case = None, model: str | None = None
-    ) -> JudgeHarness:
-        """Return the harness for a judge and case; a judge is counted among the candidates of its labels.
-
-        Args:
-            keys: those of the test's markers.
-            judge: what it declares to answer tells the shape where no key does.
-            case: a pair is asked in both orders.
-            model: the model behind the judge, where the test names it.
-
-        Raises:
-            UsageError: the keys make no harness, or candidates cannot be counted.
-
-        """
-        told = {name: value for name, value in keys.items() if name not in _CHECKING}
-        shape: Shape = "pairwise" if isinstance(case, PairwiseCase) else "any" if judge is None else shape_of(judge)
-        discrete = bool(getattr(judge, "discrete", False))
-        key = json.dumps([told, shape, discrete], sort_keys=True)
-        if key not in self._made:
-            self._made[key] = self._build(told, judge, shape)
-        made = self._made[key]
-        return made if judge is None or made.calibration_set is None else self._counted(made, judge, model)
-
-    def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
-        """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
-        from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates  # noqa: PLC0415 - few have labels
-
-        candidate = asked_candidate(judge, harness.design_for(judge), model)
-        labels = self._labels.get(candidate)
-        if labels is None and harness.calibration_set is not None:
-            labels = self._labels[candidate] = count_candidates(self._file, harness.calibration_set, [candidate])
-        return harness if labels is None else harness.with_labels(labels)
-
-    def borrowed(self, harness: JudgeHarness) -> JudgeHarness:
-        """Return a harness of the test's own, which spends from the session's budget unless it has one."""
-        if harness.budget is not None:
-            return harness
-        mine = copy.copy(harness)
-        mine.budget = self.budget
-        return mine
-
-    def _build(self, told: Mapping[str, Any], judge: Judge | None, shape: Shape) -> JudgeHarness:
-        design = {name: value for name, value in told.items() if name not in _ASKING}
-        keys = {"shape": shape} | layered(self._design, design)
-        finished = finished_harness(keys, where="the design in force")
-        file = self._file.model_copy(update={"harness": finished})
-        options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | self._anchor(told)
-        options |= {"budget": self.budget}
-        options["max_calls"] = told.get("max_calls", file.execution.max_calls)
-        standard = finished.preset in (None, "standard") and not any(name in keys for name in BY_PRESET)
-        if judge is None or not standard:
-            return JudgeHarness(**options)
-        return standard_for(
-            judge, finished.shape, **{name: value for name, value in options.items() if name not in BY_PRESET}
-        )
-
-    def _anchor(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the calibration and the certificate: the marker's, else the file's."""
-        given = {
-            name: self._root / Path(told[name]).expanduser() for name in ("calibration", "certificate") if name in told
-        }
-        calibration = {} if "calibration" in given else build_calibration(self._file)
-        return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given
 
 
 class Asking:
@@ -391,84 +276,13 @@ class Asking:
 
     def _checked(self, result: HarnessResult, expectation: Expectation, on_abstain: str) -> HarnessResult:
         __tracebackhide__ = True
-        outcomes = [one for one in expectation.outcomes(result) if one.problem is not None]
-        told = {one: f"{one.problem}\n{short_report(result, one.criterion)}" for one in outcomes}
-        if unmeasured := [told[one] for one in outcomes if one.status == "not_graded"]:
+        outcomes = [outcome for outcome in expectation.outcomes(result) if outcome.problem is not None]
+        problems = {outcome: f"{outcome.problem}\n{short_report(result, outcome.criterion)}" for outcome in outcomes}
+        if unmeasured := [problems[outcome] for outcome in outcomes if outcome.status == "not_graded"]:
             raise NotGradedError("\n".join(unmeasured), result)
-        failed = [one for one in outcomes if one.status == "decided" or on_abstain == "fail"]
+        failed = [outcome for outcome in outcomes if outcome.status == "decided" or on_abstain == "fail"]
         if failed:
-            raise AssertionError("\n".join(told[one] for one in failed))
+            raise AssertionError("\n".join(problems[outcome] for outcome in failed))
         if outcomes and on_abstain == "skip":
-            pytest.skip(" ".join(str(one.problem) for one in outcomes))
+            pytest.skip(" ".join(str(outcome.problem) for outcome in outcomes))
         return result
-
-
-@dataclass(kw_only=True)
-class SharedBudget(Budget):
-    """A budget of calls whose count stands in a file that processes share; `max_calls` is for all, `spent` is ours."""
-
-    counted_in: Path = Path()
-
-    def take(self) -> None:
-        """Take one attempt of those left to all processes.
-
-        Raises:
-            BudgetExhausted: there is none left.
-
-        """
-        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
-
-        with self._lock, FileLock(f"{self.counted_in}.lock"):
-            mine, self.spent = self.spent, int(self.counted_in.read_text(encoding="ascii"))
-            try:
-                super().take()
-                self.counted_in.write_text(str(self.spent), encoding="ascii")
-                mine += 1
-            finally:
-                self.spent = mine
-
-    def give_back(self) -> None:
-        """Say that an attempt that was taken was not made."""
-        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
-
-        with self._lock, FileLock(f"{self.counted_in}.lock"):
-            super().give_back()
-            left = int(self.counted_in.read_text(encoding="ascii")) - 1
-            self.counted_in.write_text(str(left), encoding="ascii")
-
-
-def calls_allowed(file: Config, max_calls: int | None) -> int | None:
-    """Return how many attempts a session may make: the option's, else those of the file's budget; None: no limit."""
-    return file.execution.budget.calls if max_calls is None else max_calls
-
-
-def session_budget(file: Config, max_calls: int | None, *, counted_in: str | None) -> Budget:
-    """Return the budget of this process; `counted_in` is the file in which workers count together."""
-    limits = file.execution.budget
-    options: dict[str, Any] = {
-        "max_calls": calls_allowed(file, max_calls),
-        "max_tokens": limits.tokens,
-        "max_cost": limits.cost,
-        "prices": prices_of(file) or None,
-        "named": {"max_calls": "judgeharness_max_calls" if max_calls is not None else "execution.budget.calls"},
-    }
-    if counted_in is None:
-        return Budget(**options)
-    if not Path(counted_in).exists():
-        raise UsageError("a limit of calls is counted in a file, which this worker cannot see: leave the limit out.")
-    return SharedBudget(**options, counted_in=Path(counted_in))
-
-
-def check_shareable(file: Config) -> None:
-    """Refuse limits that workers cannot count together.
-
-    Raises:
-        UsageError: tokens or money are limited.
-
-    """
-    limits = file.execution.budget
-    if limits.tokens is not None or limits.cost is not None:
-        raise UsageError(
-            f"{file.path}: workers of pytest-xdist share a limit of calls alone: limit execution.budget.calls instead "
-            "of tokens and cost, or give -n0."
-        )

@@ -40,10 +40,6 @@ def asking(request: pytest.FixtureRequest) -> Asking:
     return Fixture(request.node, hooks.suite())
 
 
-def _collects(config: pytest.Config) -> bool:
-    return bool(config.option.collectonly)
-
-
 class Hooks:
     """The hooks of one session, in the process that reports or in a worker of pytest-xdist."""
 
@@ -57,7 +53,7 @@ class Hooks:
     @property
     def configured(self) -> bool:
         """Whether options say what is wanted of the session."""
-        return any(option(self._config, one.name) is not None for one in OPTIONS)
+        return any(option(self._config, entry.name) is not None for entry in OPTIONS)
 
     @property
     def _worker(self) -> dict[str, Any] | None:
@@ -121,7 +117,11 @@ class Hooks:
         """Write the reports and check the gates; a worker says which tests asked a judge."""
         if self._worker is not None:
             self._worker[_ATTACHED] = self._asks
-        elif self._suite is not None and exitstatus != pytest.ExitCode.USAGE_ERROR and not _collects(session.config):
+        elif (
+            self._suite is not None
+            and exitstatus != pytest.ExitCode.USAGE_ERROR
+            and not session.config.option.collectonly
+        ):
             ending = self._suite.finish(self._order, self._asks, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
             if session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = ending
@@ -130,10 +130,10 @@ class Hooks:
         """Show what the session's judges came to."""
         if self._suite is None or not self._suite.worth_showing:
             return
-        from judgeharness_integrations.testing.pytest_plugin.showing import shown  # noqa: PLC0415 - loads rich
+        from judgeharness_integrations.testing.pytest_plugin.suite import summary_lines  # noqa: PLC0415
 
         terminalreporter.section("judgeharness")
-        for line in shown(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it
+        for line in summary_lines(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it
             terminalreporter.line(line)
 
     def pytest_unconfigure(self) -> None:

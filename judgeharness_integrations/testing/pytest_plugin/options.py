@@ -22,10 +22,7 @@ class Option:
 OPTIONS = (
     Option("preset", "string", "NAME", "Design of every evaluation: single, quick, standard (default) or thorough."),
     Option(
-        "shape",
-        "string",
-        "SHAPE",
-        "What judges answer: pairwise, labels, scores or any; else judge and case tell it.",
+        "shape", "string", "SHAPE", "What judges answer: pairwise, labels, scores or any; else judge and case tell it."
     ),
     Option(
         "config",
@@ -40,12 +37,7 @@ OPTIONS = (
         "Write the report: .html, .md, .xml (JUnit), .csv, .json, .jsonl, or a folder for all of them. Repeatable.",
     ),
     Option("html", "string", "FILE", "Write the report as one HTML page."),
-    Option(
-        "max_calls",
-        "string",
-        "N",
-        "Attempts at judge calls the session may make, all workers together.",
-    ),
+    Option("max_calls", "string", "N", "Attempts at judge calls the session may make, all workers together."),
     Option("fail_under", "linelist", "GATE", "Fail the session unless a gate holds, as 'pass_rate>=0.9'. Repeatable."),
     Option("max_abstention", "string", "SHARE", "Fail the session where more cases may be abstained on, as 0.1."),
     Option("min_consistency", "string", "SHARE", "Fail the session where the mean consistency may be lower, as 0.8."),
@@ -57,14 +49,14 @@ OPTIONS = (
 def add_options(parser: pytest.Parser) -> None:
     """Declare every option to pytest."""
     group = parser.getgroup("judgeharness", "LLM judges, measured (judgeharness)")
-    for one in OPTIONS:
-        parser.addini(f"judgeharness_{one.name}", one.help, type=one.kind, default=None)
-        flag, dest = f"--judgeharness-{one.name.replace('_', '-')}", f"judgeharness_{one.name}"
-        if one.kind == "bool":
-            group.addoption(flag, dest=dest, action="store_const", const=True, default=None, help=one.help)
+    for entry in OPTIONS:
+        parser.addini(f"judgeharness_{entry.name}", entry.help, type=entry.kind, default=None)
+        flag, dest = f"--judgeharness-{entry.name.replace('_', '-')}", f"judgeharness_{entry.name}"
+        if entry.kind == "bool":
+            group.addoption(flag, dest=dest, action="store_const", const=True, default=None, help=entry.help)
         else:
-            action = "append" if one.kind == "linelist" else "store"
-            group.addoption(flag, dest=dest, action=action, metavar=one.shown, default=None, help=one.help)
+            action = "append" if entry.kind == "linelist" else "store"
+            group.addoption(flag, dest=dest, action=action, metavar=entry.shown, default=None, help=entry.help)
 
 
 def option(config: pytest.Config, name: str) -> Any:

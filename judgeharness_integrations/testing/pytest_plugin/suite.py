@@ -1,36 +1,230 @@
-"""The measurements of one session: recorded in each process, reported and gated once."""
+"""One session: its harnesses and its budget, what was measured in each process, and what is shown at the end."""
 
 from __future__ import annotations
 
+import copy
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.judging.cases import Case, PairwiseCase
+from judgeharness_integrations.judging.config.building import (
+    build_calibration,
+    build_certificate,
+    build_harness_options,
+)
+from judgeharness_integrations.judging.defaulting import shape_of, standard_for
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.harness import JudgeHarness, Shape
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.prices import prices_of
 from judgeharness_integrations.judging.recording import asked_by, case_texts, recording
 from judgeharness_integrations.redacting import redactor
-from judgeharness_integrations.testing.pytest_plugin.ending import Ending, check_writable, ended
-from judgeharness_integrations.testing.pytest_plugin.fixture import (
-    Designer,
-    calls_allowed,
-    check_shareable,
-    marker_keys,
-    session_budget,
+from judgeharness_integrations.reporting.calibrationtext import anchor_text
+from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.measured import measured_table
+from judgeharness_integrations.reporting.runsection import measured_entries
+from judgeharness_integrations.reporting.sections import Block, Section
+from judgeharness_integrations.reporting.text import cost_text
+from judgeharness_integrations.testing.pytest_plugin.ending import (
+    Ending,
+    Record,
+    as_line,
+    check_writable,
+    ended,
+    from_line,
 )
-from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, from_line
-from judgeharness_integrations.testing.pytest_plugin.settings import Settings
+from judgeharness_integrations.testing.pytest_plugin.settings import (
+    BY_PRESET,
+    Settings,
+    finished_harness,
+    layered,
+    read_marker,
+)
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.analysis.runs.report import OnAbstain
-    from judgeharness_integrations.judging.cases import Case
+    from judgeharness_integrations.analysis.runs.report import JudgeSection, OnAbstain
+    from judgeharness_integrations.judging.config.schema import Config
+    from judgeharness_integrations.judging.labelset import CalibrationSet
+
+
+_ASKING = ("calibration", "certificate", "max_calls")  # of the harness, but not of its design
+_CHECKING = ("on_abstain", "min_consistency")  # not of the harness
+
+
+def marker_keys(item: pytest.Item) -> dict[str, Any]:
+    """Return the keys of a test's markers, module before class before function.
+
+    Raises:
+        UsageError: one of them cannot be used.
+
+    """
+    merged: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers("judgeharness"))):
+        where = f"{item.nodeid}: @pytest.mark.judgeharness"
+        if marker.args:
+            raise UsageError(f"{where} takes keys, as in judgeharness(repetitions=3), not {marker.args[0]!r:.60}.")
+        merged = layered(merged, read_marker(marker.kwargs, where=where))
+    return merged
+
+
+class Designer:
+    """Makes the harnesses of a session, each design once."""
+
+    def __init__(self, *, file: Config, design: Mapping[str, Any], root: Path, budget: Budget) -> None:
+        """Take the session's options; `root` is where paths of markers start."""
+        self._file, self._design, self._root = file, design, root
+        self.budget = budget
+        self._harnesses: dict[str, JudgeHarness] = {}
+        self._labels: dict[str, CalibrationSet] = {}  # candidate -> its labels, with the number of candidates
+
+    def harness(
+        self, keys: Mapping[str, Any], judge: Judge | None = None, case: Case = None, model: str | None = None
+    ) -> JudgeHarness:
+        """Return the harness for a judge and case; a judge is counted among the candidates of its labels.
+
+        Args:
+            keys: those of the test's markers.
+            judge: what it declares to answer tells the shape where no key does.
+            case: a pair is asked in both orders.
+            model: the model behind the judge, where the test names it.
+
+        Raises:
+            UsageError: the keys make no harness, or candidates cannot be counted.
+
+        """
+        wanted = {name: value for name, value in keys.items() if name not in _CHECKING}
+        shape: Shape = "pairwise" if isinstance(case, PairwiseCase) else "any" if judge is None else shape_of(judge)
+        discrete = bool(getattr(judge, "discrete", False))
+        key = json.dumps([wanted, shape, discrete], sort_keys=True)
+        if key not in self._harnesses:
+            self._harnesses[key] = self._build(wanted, judge, shape)
+        harness = self._harnesses[key]
+        return harness if judge is None or harness.calibration_set is None else self._counted(harness, judge, model)
+
+    def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
+        """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
+        from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates  # noqa: PLC0415 - few have labels
+
+        candidate = asked_candidate(judge, harness.design_for(judge), model)
+        labels = self._labels.get(candidate)
+        if labels is None and harness.calibration_set is not None:
+            labels = self._labels[candidate] = count_candidates(self._file, harness.calibration_set, [candidate])
+        return harness if labels is None else harness.with_labels(labels)
+
+    def borrowed(self, harness: JudgeHarness) -> JudgeHarness:
+        """Return a harness of the test's own, which spends from the session's budget unless it has one."""
+        if harness.budget is not None:
+            return harness
+        mine = copy.copy(harness)
+        mine.budget = self.budget
+        return mine
+
+    def _build(self, wanted: Mapping[str, Any], judge: Judge | None, shape: Shape) -> JudgeHarness:
+        design = {name: value for name, value in wanted.items() if name not in _ASKING}
+        keys = {"shape": shape} | layered(self._design, design)
+        finished = finished_harness(keys, where="the design in force")
+        file = self._file.model_copy(update={"harness": finished})
+        options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | self._anchor(wanted)
+        options |= {"budget": self.budget}
+        options["max_calls"] = wanted.get("max_calls", file.execution.max_calls)
+        standard = finished.preset in (None, "standard") and not any(name in keys for name in BY_PRESET)
+        if judge is None or not standard:
+            return JudgeHarness(**options)
+        return standard_for(
+            judge, finished.shape, **{name: value for name, value in options.items() if name not in BY_PRESET}
+        )
+
+    def _anchor(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the calibration and the certificate: the marker's, else the file's."""
+        given = {
+            name: self._root / Path(keys[name]).expanduser() for name in ("calibration", "certificate") if name in keys
+        }
+        calibration = {} if "calibration" in given else build_calibration(self._file)
+        return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given
+
+
+@dataclass(kw_only=True)
+class SharedBudget(Budget):
+    """A budget of calls whose count stands in a file that processes share; `max_calls` is for all, `spent` is ours."""
+
+    counted_in: Path = Path()
+
+    def take(self) -> None:
+        """Take one attempt of those left to all processes.
+
+        Raises:
+            BudgetExhausted: there is none left.
+
+        """
+        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
+
+        with self._lock, FileLock(f"{self.counted_in}.lock"):
+            mine, self.spent = self.spent, int(self.counted_in.read_text(encoding="ascii"))
+            try:
+                super().take()
+                self.counted_in.write_text(str(self.spent), encoding="ascii")
+                mine += 1
+            finally:
+                self.spent = mine
+
+    def give_back(self) -> None:
+        """Say that an attempt that was taken was not made."""
+        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
+
+        with self._lock, FileLock(f"{self.counted_in}.lock"):
+            super().give_back()
+            left = int(self.counted_in.read_text(encoding="ascii")) - 1
+            self.counted_in.write_text(str(left), encoding="ascii")
+
+
+def calls_allowed(file: Config, max_calls: int | None) -> int | None:
+    """Return how many attempts a session may make: the option's, else those of the file's budget; None: no limit."""
+    return file.execution.budget.calls if max_calls is None else max_calls
+
+
+def session_budget(file: Config, max_calls: int | None, *, counted_in: str | None) -> Budget:
+    """Return the budget of this process; `counted_in` is the file in which workers count together."""
+    limits = file.execution.budget
+    options: dict[str, Any] = {
+        "max_calls": calls_allowed(file, max_calls),
+        "max_tokens": limits.tokens,
+        "max_cost": limits.cost,
+        "prices": prices_of(file) or None,
+        "named": {"max_calls": "judgeharness_max_calls" if max_calls is not None else "execution.budget.calls"},
+    }
+    if counted_in is None:
+        return Budget(**options)
+    if not Path(counted_in).exists():
+        raise UsageError("a limit of calls is counted in a file, which this worker cannot see: leave the limit out.")
+    return SharedBudget(**options, counted_in=Path(counted_in))
+
+
+def check_shareable(file: Config) -> None:
+    """Refuse limits that workers cannot count together.
+
+    Raises:
+        UsageError: tokens or money are limited.
+
+    """
+    limits = file.execution.budget
+    if limits.tokens is not None or limits.cost is not None:
+        raise UsageError(
+            f"{file.path}: workers of pytest-xdist share a limit of calls alone: limit execution.budget.calls instead "
+            "of tokens and cost, or give -n0."
+        )
+
 
 _ON_ABSTAIN: dict[str, OnAbstain] = {"fail": "failure", "skip": "skipped", "pass": "passed"}
 
@@ -180,7 +374,7 @@ class Suite:
             return pytest.ExitCode.OK
         settings = self.settings
         self.ending = ended(
-            [replace(one, result=asked_by(one.result, one.test)) for one in self._records],
+            [replace(record, result=asked_by(record.result, record.test)) for record in self._records],
             gates=settings.gates,
             outputs=settings.outputs,
             on_abstain=_ON_ABSTAIN[settings.on_abstain],
@@ -195,3 +389,59 @@ class Suite:
         """Leave nothing behind."""
         if self._shared is not None:
             shutil.rmtree(self._shared, ignore_errors=True)
+
+
+_MOST_REPEATED: Final = 6
+
+
+def summary_lines(suite: Suite, *, width: int) -> list[str]:
+    """Return lines: a table of judges, what anchors them, the gates, and what else must be known."""
+    from judgeharness_integrations.reporting.terminal import section_lines  # noqa: PLC0415 - loads rich
+
+    return section_lines(Section(title="", blocks=tuple(_blocks(suite))), width=width)
+
+
+def _blocks(suite: Suite) -> Iterator[Block]:
+    if (ending := suite.ending) is not None:
+        yield measured_table(entry for section in ending.report.judges for entry in measured_entries(section))
+        for section in ending.report.judges:
+            yield from (f"{section.judge}: {line}" for line in _about(section))
+        if ending.unusable_gates is not None:
+            yield f"gates: {ending.unusable_gates}"
+        if ending.gates is not None:
+            yield gates_section(ending.gates)
+    yield from _spending(suite)
+    if suite.silent:
+        yield f"no result: {suite.silent} tests that use the fixture ended without one (crashed, failed or not reached)"
+    yield from suite.lost
+    if suite.gates_unchecked:
+        yield "gates: not checked, nothing was measured"
+    if ending is not None:
+        yield from _repeated(ending)
+        yield from (f"written: {path}" for path in ending.written)
+        yield from ending.problems
+
+
+def _about(section: JudgeSection) -> Iterator[str]:
+    yield anchor_text(section.calibration, section.calibration_state)
+    yield from (held_text(*held) for held in section.certificates)
+    cost = cost_text(section.cost, section.cost_remarks)
+    yield f"{counted(section.usage.calls, 'call')}" + ("" if cost is None else f", {cost}")
+    for name, count in section.skipped.items():
+        yield f"{name} did not fit {count} of {counted(section.cases, 'case')} and was skipped"
+    yield from (f"warning: {warning}" for warning in section.every_warning)
+
+
+def _repeated(ending: Ending) -> Iterator[str]:
+    """Yield the cases that were measured more than once: each result is counted, but they are not independent."""
+    for (judge, case), times in list(ending.repeated.items())[:_MOST_REPEATED]:
+        yield f"judge {judge!r} was asked {times} times about case {case!r}"
+    if (more := len(ending.repeated) - _MOST_REPEATED) > 0:
+        yield f"and about {counted(more, 'more case')} several times"
+
+
+def _spending(suite: Suite) -> Iterator[str]:
+    spent, allowed = suite.calls
+    if allowed is not None:
+        reason = suite.designer.budget.reason
+        yield f"calls: {spent} attempts of {allowed} allowed" + (f"; {reason}" if reason else "")

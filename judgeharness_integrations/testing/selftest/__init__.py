@@ -9,8 +9,7 @@ from judgeharness_integrations.testing.selftest.check import (
     PromiseCheck,
     SizeCheck,
 )
-from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport
-from judgeharness_integrations.testing.selftest.running import run_selftest
+from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport, run_selftest
 
 __all__ = [
     "AlarmCheck",

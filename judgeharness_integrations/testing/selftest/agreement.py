@@ -25,7 +25,7 @@ from judgeharness_integrations.analysis.agreement.ratings import Ratings
 from judgeharness_integrations.analysis.calibration.items import Judged
 from judgeharness_integrations.analysis.calibration.rightness import macro_f1
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
-from judgeharness_integrations.analysis.statistics.means import t_quantile
+from judgeharness_integrations.analysis.statistics.means import Z95, t_quantile
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,
@@ -37,11 +37,13 @@ from judgeharness_integrations.testing.selftest.check import (
     each,
     each_distinct,
     grid,
+    interval_of,
 )
 from judgeharness_integrations.testing.selftest.proportions import equal_clusters
 
-_Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 _DRAWS = Bootstrap(replicates=1000)
+Pair = tuple[str, str]
+_CELLS: tuple[Pair, ...] = (("PASS", "PASS"), ("PASS", "FAIL"), ("FAIL", "PASS"), ("FAIL", "FAIL"))
 _RATERS = 3
 _PATTERNS = np.array(list(product((0, 1), repeat=_RATERS)))  # (8, raters) who says PASS
 
@@ -121,11 +123,12 @@ def _pairs(coefficient: Callable[[Ratings], Coefficient]) -> Callable[..., Inter
     return lambda *counts: coefficient(_ratings(cells, counts)).interval
 
 
+def _counted_pairs(counts: Sequence[int]) -> list[Pair]:
+    return [pair for pair, count in zip(_CELLS, counts, strict=True) for _ in range(count)]
+
+
 def _posterior(*cells: int) -> Interval:
-    labels = [("P", "P"), ("P", "F"), ("F", "P"), ("F", "F")]
-    pairs = [pair for pair, count in zip(labels, cells, strict=True) for _ in range(count)]
-    found = clustered_kappa(pairs, range(len(pairs)))
-    return None if found is None or found.low is None or found.high is None else (found.low, found.high)
+    return interval_of(clustered_kappa(_counted_pairs(cells), range(sum(cells))))
 
 
 def _standard_error(*cells: int) -> Interval:
@@ -133,14 +136,11 @@ def _standard_error(*cells: int) -> Interval:
     kappa = cohen_kappa({"PASS": {"PASS": one, "FAIL": two}, "FAIL": {"PASS": three, "FAIL": four}})
     if kappa is None or kappa.se is None:
         return None
-    return kappa.value - _Z * kappa.se, kappa.value + _Z * kappa.se
+    return kappa.value - Z95 * kappa.se, kappa.value + Z95 * kappa.se
 
 
 def _calibration_ac1(*cells: int) -> Interval:
-    labels = [("P", "P"), ("P", "F"), ("F", "P"), ("F", "F")]
-    pairs = [pair for pair, count in zip(labels, cells, strict=True) for _ in range(count)]
-    found = gwet_ac1(pairs, range(len(pairs)), labels=2)
-    return None if found is None or found.low is None or found.high is None else (found.low, found.high)
+    return interval_of(gwet_ac1(_counted_pairs(cells), range(sum(cells)), labels=2))
 
 
 _RARE = "with a class of one in ten it covers less: 0.73 to 0.88 at n=50"
@@ -209,8 +209,6 @@ KAPPAS: tuple[Check, ...] = (
     ),
 )
 _COPIES = 0.5  # share of a cluster's items that are copies of its first
-_CELLS = (("PASS", "PASS"), ("PASS", "FAIL"), ("FAIL", "PASS"), ("FAIL", "FAIL"))
-Pair = tuple[str, str]
 
 
 def drawn_answers(
@@ -270,8 +268,7 @@ def _kappa(pairs: Sequence[Pair], keys: list[int]) -> Interval:
 
 
 def _ac1(pairs: Sequence[Pair], keys: list[int]) -> Interval:
-    found = gwet_ac1(pairs, keys, labels=2)
-    return None if found is None or found.low is None or found.high is None else (found.low, found.high)
+    return interval_of(gwet_ac1(pairs, keys, labels=2))
 
 
 def _bootstrap(pairs: Sequence[Pair], keys: list[int]) -> Interval:
@@ -283,13 +280,8 @@ def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> 
     cells = errors_table(point) if "sensitivity" in point else planted_table(point["rate"], point["kappa"])
 
     def interval(*counts: int) -> Interval:
-        items = [
-            Judged(gold=gold, verdict=verdict, status="decided")
-            for (gold, verdict), count in zip(_CELLS, counts, strict=True)
-            for _ in range(count)
-        ]
-        found = macro_f1(items, range(len(items)))
-        return None if found is None or found.low is None or found.high is None else (found.low, found.high)
+        items = [Judged(gold=gold, verdict=verdict, status="decided") for gold, verdict in _counted_pairs(counts)]
+        return interval_of(macro_f1(items, range(len(items))))
 
     drawn = generator.multinomial(int(point["n"]), cells, size=replicates)
     low, high = each_distinct(list(drawn.T), interval)

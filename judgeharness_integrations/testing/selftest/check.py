@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,6 +207,27 @@ def each(intervals: Iterable[Interval]) -> tuple[Floats, Floats]:
     """Return (low, high) of one interval a replicate; None becomes NaN."""
     limits = np.array([(np.nan, np.nan) if limit is None else limit for limit in intervals], dtype=np.float64)
     return limits[:, 0], limits[:, 1]
+
+
+class Limited(Protocol):
+    """An estimate with an interval, or without one."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower limit."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """The upper limit."""
+        ...
+
+
+def interval_of(estimate: Limited | None) -> Interval:
+    """Return the interval of an estimate; None where the product gives none."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return None
+    return estimate.low, estimate.high
 
 
 def grid(**values: Sequence[float]) -> Points:

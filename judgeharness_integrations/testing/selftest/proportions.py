@@ -1,23 +1,34 @@
-"""Intervals and tests of shares, of their differences and of flips beyond those under repetition; clustered data."""
+"""Shares, corrected rates and scores: intervals and tests of them and of their differences; clustered data."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.corrected import corrected_rate, corrected_rate_of_counts
+from judgeharness_integrations.analysis.calibration.estimators import ppi_plus_plus, tenenbein
+from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors, score_errors
+from judgeharness_integrations.analysis.calibration.rogangladen import RoganGladen, Sample, rogan_gladen
+from judgeharness_integrations.analysis.calibration.scores import kendall_tau_b, quadratic_kappa, spearman
 from judgeharness_integrations.analysis.checking.statistics import excess_interval, excess_test
+from judgeharness_integrations.analysis.statistics.means import Estimate, mean_interval
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson, sign_test, wilson
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,
+    Interval,
     IntervalCheck,
     Point,
+    Simulation,
     SizeCheck,
     each,
     each_distinct,
     grid,
+    interval_of,
 )
 
 
@@ -235,5 +246,271 @@ EXCESSES: tuple[Check, ...] = (
         simulate=_above_test,
         fast=3,
         note="exact, so it rejects less often than its level",
+    ),
+)
+
+
+def _other_mix(limits: Callable[[RoganGladen], Interval]) -> Simulation:
+    """Return the simulation of labels from another mix: as many positive items as others."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+        n, m, theta, yes, no = (point[name] for name in ("n", "m", "rate", "sensitivity", "specificity"))
+        n, m = int(n), int(m)
+        passed = generator.binomial(n, theta * yes + (1 - theta) * (1 - no), size=replicates)
+        right1, right0 = generator.binomial(m, yes, size=replicates), generator.binomial(m, no, size=replicates)
+
+        def interval(count: int, one: int, zero: int) -> Interval:
+            found = rogan_gladen(
+                judged=count / n, n=n, sensitivity=one / m, positives=m, specificity=zero / m, negatives=m
+            )
+            return None if found is None else limits(found)
+
+        low, high = each_distinct([passed, right1, right0], interval)
+        return low, high, theta
+
+    return simulate
+
+
+def _random(interval: Callable[[Sample], Interval]) -> Simulation:
+    """Return the simulation of labels that are a random sample of the items; clustered where the point says so."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+        size = int(point.get("size", 1))
+        n, labelled = int(point["n"]), int(point["labels"])
+        truth = _truths(point, replicates, generator, size)
+        hit = np.where(truth, point["sensitivity"], 1 - point["specificity"])
+        judged = generator.random((replicates, n)) < hit
+        keys = equal_clusters(n // size, size).tolist()
+        samples = (
+            Sample(
+                labels=row[:labelled],
+                judged=said[:labelled],
+                rest=said[labelled:],
+                label_clusters=keys[:labelled],
+                rest_clusters=keys[labelled:],
+            )
+            for row, said in zip(truth, judged, strict=True)
+        )
+        low, high = each(map(interval, samples))
+        return low, high, point["rate"]
+
+    return simulate
+
+
+def _truths(point: Point, replicates: int, generator: np.random.Generator, size: int) -> NDArray[np.bool_]:
+    n, rate = int(point["n"]), point["rate"]
+    if size == 1:
+        alone: NDArray[np.bool_] = generator.random((replicates, n)) < rate
+        return alone
+    return clustered_hits(
+        generator, rate=rate, correlation=point["correlation"], clusters=n // size, size=size, replicates=replicates
+    )
+
+
+def _ppi(sample: Sample) -> Interval:
+    found = ppi_plus_plus(sample)
+    return None if found is None else found.interval
+
+
+def _tenenbein(sample: Sample) -> Interval:
+    found = tenenbein(sample)
+    return None if found is None else found.interval
+
+
+def _recommended(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Simulate what `corrected_rate` recommends for labels that are a random sample."""
+    n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
+    yes, no = point["sensitivity"], point["specificity"]
+    cells = [rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no]
+    drawn = generator.multinomial(labels, cells, size=replicates)
+    passed = generator.binomial(n - labels, cells[0] + cells[2], size=replicates)
+
+    def interval(*counts: int) -> Interval:
+        hit, missed, wrong, right, rest = counts
+        best = corrected_rate_of_counts(
+            judged_passes=rest,
+            judged_total=n - labels,
+            sensitivity=(hit, hit + missed),
+            specificity=(right, right + wrong),
+            labels_are="random",
+        ).best
+        return None if best is None else best.interval
+
+    low, high = each_distinct([*drawn.T, passed], interval)
+    return low, high, rate
+
+
+def _abstaining(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Simulate it for a judge that abstains more often on negative items."""
+    n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
+
+    def drawn() -> Interval:
+        truth = generator.random(n) < rate
+        passed = generator.random(n) < np.where(truth, point["sensitivity"], 1 - point["specificity"])
+        silent = generator.random(n) < np.where(truth, 0.1, point["abstains"])
+        judged = [None if no else bool(yes) for yes, no in zip(passed, silent, strict=True)]
+        known: list[bool | None] = [*truth[:labels].tolist(), *[None] * (n - labels)]
+        best = corrected_rate(judged=judged, labels=known, labels_are="random").best
+        return None if best is None else best.interval
+
+    low, high = each(drawn() for _ in range(replicates))
+    return low, high, rate
+
+
+_MIXES = grid(n=(1000,), m=(50, 200), rate=(0.1, 0.5, 0.8), sensitivity=(0.7, 0.9), specificity=(0.7, 0.9))
+_RATES = (0.3, 0.6)
+_SAMPLES = (
+    *grid(n=(500,), labels=(50, 150), rate=_RATES, sensitivity=(0.9,), specificity=(0.6, 0.9)),
+    *grid(n=(400,), size=(4,), correlation=(0.3,), labels=(120,), rate=_RATES, sensitivity=(0.9,), specificity=(0.8,)),
+)
+_ALL_RATES = (
+    *grid(n=(1000,), labels=(100,), rate=(0.05, 0.5), sensitivity=(0.9,), specificity=(0.9,)),
+    *grid(n=(2000,), labels=(200,), rate=(0.02, 0.98), sensitivity=(0.9,), specificity=(0.98,)),
+    *grid(n=(2000,), labels=(100, 500), rate=(0.02, 0.98), sensitivity=(0.98,), specificity=(0.98,)),
+    *grid(n=(1000,), labels=(100, 250), rate=(0.05, 0.3, 0.9), sensitivity=(0.6,), specificity=(0.6, 0.98)),
+)
+CORRECTED_RATES: tuple[Check, ...] = (
+    IntervalCheck(
+        name="corrected rate: recommended for a random sample of labels",
+        points=_ALL_RATES,
+        simulate=_recommended,
+        fast=4,
+    ),
+    IntervalCheck(
+        name="corrected rate: recommended, the judge abstains",
+        points=grid(
+            n=(600,), labels=(150,), rate=(0.05, 0.5, 0.95), sensitivity=(0.9,), specificity=(0.8,), abstains=(0.3,)
+        ),
+        simulate=_abstaining,
+        fast=1,
+        fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="corrected rate: Rogan-Gladen, interval of Lee et al. and Fieller",
+        points=_MIXES,
+        simulate=_other_mix(lambda found: found.interval),
+        fast=3,
+    ),
+    IntervalCheck(
+        name="corrected rate: Rogan-Gladen, delta interval",
+        points=_MIXES,
+        simulate=_other_mix(lambda found: found.delta),
+        fast=3,
+        note="reports withhold it where one of its six counts is below ten",
+    ),
+    IntervalCheck(name="corrected rate: PPI++", points=_SAMPLES, simulate=_random(_ppi), fast=3),
+    IntervalCheck(
+        name="corrected rate: double sampling (Tenenbein)", points=_SAMPLES, simulate=_random(_tenenbein), fast=3
+    ),
+)
+
+
+_Correlation = Callable[[Floats, Floats, Sequence[Hashable]], Estimate | None]
+
+
+def _errors(interval: Callable[[ScoreErrors], Interval], truth: Callable[[float], float]) -> Simulation:
+    """Return the simulation of normal errors around `bias`, in units of their standard deviation."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+        clusters, size = int(point["clusters"]), int(point["size"])
+        correlation = point.get("correlation", 0.0)
+        noise = cluster_effects(generator, correlation=correlation, clusters=clusters, size=size, replicates=replicates)
+        keys = equal_clusters(clusters, size).tolist()
+        found = (score_errors([(0.0, error) for error in row], keys) for row in (noise + point["bias"]).tolist())
+        low, high = each(None if errors is None else interval(errors) for errors in found)
+        return low, high, truth(point["bias"])
+
+    return simulate
+
+
+_STEPS = (0.8, 0.15, 0.05)  # shares of the errors that are of one, two and three steps
+
+
+def _steps(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Scores of which most agree exactly with gold."""
+    shares = [point["exact"], *((1 - point["exact"]) * share for share in _STEPS)]
+    errors = generator.choice(len(shares), p=shares, size=(replicates, int(point["n"])))
+    found = (score_errors([(0.0, error) for error in row]) for row in errors.tolist())
+    low, high = each(None if one is None else one.mean_absolute_error_interval for one in found)
+    return low, high, sum(size * share for size, share in enumerate(shares))
+
+
+def _folded_mean(bias: float) -> float:
+    """Return E|N(bias, 1)|."""
+    return math.sqrt(2 / math.pi) * math.exp(-(bias**2) / 2) + bias * math.erf(bias / math.sqrt(2))
+
+
+def _correlated(correlation: _Correlation, truth: Callable[[float, float], float]) -> Simulation:
+    """Return the simulation of two normal columns with correlation `r`, the second shifted by `shift`."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+        n, r, shift = int(point["n"]), point["r"], point.get("shift", 0.0)
+        first, other = generator.standard_normal((2, replicates, n))
+        second = r * first + math.sqrt(1 - r * r) * other + shift
+        found = (correlation(x, y, range(n)) for x, y in zip(first, second, strict=True))
+        low, high = each(map(interval_of, found))
+        return low, high, truth(r, shift)
+
+    return simulate
+
+
+def _mean(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Changes of a distance: mostly none, some by a step either way."""
+    shares = [point["worse"], point["better"], 1 - point["worse"] - point["better"]]
+    changes = generator.choice([1.0, -1.0, 0.0], p=shares, size=(replicates, int(point["n"])))
+    low, high = each(mean_interval(row) for row in changes)
+    return low, high, point["worse"] - point["better"]
+
+
+_ERRORS = (
+    *grid(clusters=(30, 100), size=(1,), bias=(0.0, 0.5)),
+    *grid(clusters=(30,), size=(4,), correlation=(0.3,), bias=(0.0, 0.5)),
+)
+_NORMAL = grid(n=(30, 100), r=(0.0, 0.5, 0.8))
+SCORES: tuple[Check, ...] = (
+    IntervalCheck(
+        name="calibration: mean absolute error",
+        points=_ERRORS,
+        simulate=_errors(lambda errors: errors.mean_absolute_error_interval, _folded_mean),
+        fast=1,
+    ),
+    IntervalCheck(
+        name="calibration: mean absolute error on a scale, most scores exact",
+        points=grid(exact=(0.8, 0.95), n=(20, 50, 150)),
+        simulate=_steps,
+        fast=2,
+    ),
+    IntervalCheck(
+        name="calibration: bias of scores",
+        points=_ERRORS,
+        simulate=_errors(lambda errors: errors.bias_interval, lambda bias: bias),
+        fast=1,
+    ),
+    IntervalCheck(
+        name="calibration: Spearman's correlation",
+        points=_NORMAL,
+        simulate=_correlated(spearman, lambda r, _: 6 / math.pi * math.asin(r / 2)),
+        fast=2,
+        fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="calibration: Kendall's tau-b",
+        points=_NORMAL,
+        simulate=_correlated(kendall_tau_b, lambda r, _: 2 / math.pi * math.asin(r)),
+        fast=2,
+        fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="calibration: quadratic kappa",
+        points=grid(n=(30, 100), r=(0.3, 0.8), shift=(0.0, 0.5)),
+        simulate=_correlated(quadratic_kappa, lambda r, shift: 2 * r / (2 + shift**2)),
+        fast=2,
+        fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="drift: mean change of scores",
+        points=grid(n=(50, 200), worse=(0.1, 0.3), better=(0.1, 0.3)),
+        simulate=_mean,
+        fast=2,
     ),
 )

@@ -1,15 +1,18 @@
-"""What a self-test found: a line a check, and whether each keeps what it promises."""
+"""The self-test: simulates every check at its points, and reports which of them keep their promise."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 from scipy.special import bdtr, bdtrc
 
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 from judgeharness_integrations.testing.selftest.check import (
@@ -21,6 +24,7 @@ from judgeharness_integrations.testing.selftest.check import (
     Point,
     PowerCheck,
     PromiseCheck,
+    SizeCheck,
     point_text,
 )
 
@@ -104,7 +108,7 @@ class CheckFound:
             "reason": self.reason,
             "mean": self.mean,
             "worst": {"point": dict(self.worst.point), "rate": self.worst.rate},
-            "points": [one.to_dict() for one in self.points],
+            "points": [point.to_dict() for point in self.points],
             "note": self.note,
             **({"promise": self.promise, "at_least": self.at_least} if self.promise else {}),
         }
@@ -194,23 +198,25 @@ def _p(hits: int, studies: int, promised: float, *, at_least: bool) -> float:
 
 def most_broken(points: Sequence[PointFound]) -> PointFound:
     """Return the point that speaks most against the promise."""
-    return max(points, key=lambda one: (_ORDER.index(one.verdict or "not told"), -(1.0 if one.p is None else one.p)))
+    return max(
+        points, key=lambda point: (_ORDER.index(point.verdict or "not told"), -(1.0 if point.p is None else point.p))
+    )
 
 
-def told(points: Sequence[PointFound], *, at_least: bool) -> str:
+def broken_promises(points: Sequence[PointFound], *, at_least: bool) -> str:
     """Return a sentence with every point at which the promise is not shown to be kept; empty without any."""
     word = "least" if at_least else "most"
     parts = []
-    for one in points:
-        if one.verdict == "kept" or one.promised is None:
+    for point in points:
+        if point.verdict == "kept" or point.promised is None:
             continue
-        if one.rate is None or one.low is None or one.high is None:
-            parts.append(f"nothing was promised in {one.replicates} studies at {one}")
+        if point.rate is None or point.low is None or point.high is None:
+            parts.append(f"nothing was promised in {point.replicates} studies at {point}")
             continue
-        studies = one.replicates - one.undefined
+        studies = point.replicates - point.undefined
         parts.append(
-            f"{one.verdict}: {one.rate:.4f} [{one.low:.4f}, {one.high:.4f}] of {studies} studies at {one}, promised at "
-            f"{word} {one.promised:g}"
+            f"{point.verdict}: {point.rate:.4f} [{point.low:.4f}, {point.high:.4f}] of {studies} studies at {point}, "
+            f"promised at {word} {point.promised:g}"
         )
     return "; ".join(parts)
 
@@ -249,11 +255,11 @@ def kind_of(check: Check) -> Kind:
 
 def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> CheckFound:
     """Return what a check found; what is beyond a limit by less than `errors` standard errors is unclear."""
-    rates = [one.rate for one in points if one.rate is not None]
+    rates = [point.rate for point in points if point.rate is not None]
     mean = math.fsum(rates) / len(rates) if rates else None
     if isinstance(check, PromiseCheck):
         return _promised(check, points, mean)
-    unmeasured = next((one for one in points if one.rate is None), None)
+    unmeasured = next((point for point in points if point.rate is None), None)
     worst = unmeasured or _worst(check, points)
     if mean is None or unmeasured is not None:
         verdict, reason = _miss(f"nothing is defined at {worst}")
@@ -284,7 +290,7 @@ def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float |
         mean=mean,
         worst=worst,
         verdict=worst.verdict or "not told",
-        reason=told(points, at_least=check.at_least),
+        reason=broken_promises(points, at_least=check.at_least),
         note=check.note,
         promise=check.promise,
         at_least=check.at_least,
@@ -293,7 +299,7 @@ def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float |
 
 def _worst(check: Check, points: tuple[PointFound, ...]) -> PointFound:
     if isinstance(check, PowerCheck):
-        return min((one for one in points if one.declared), key=_rate)
+        return min((point for point in points if point.declared), key=_rate)
     return min(points, key=_rate) if isinstance(check, IntervalCheck) else max(points, key=_rate)
 
 
@@ -303,7 +309,7 @@ def _rate(found: PointFound) -> float:
 
 def _beyond(check: Check, points: tuple[PointFound, ...], mean: float, worst: PointFound, *, errors: float) -> _Beyond:
     if isinstance(check, IntervalCheck):
-        return _coverage(check, mean, worst, total=sum(one.replicates for one in points), errors=errors)
+        return _coverage(check, mean, worst, total=sum(point.replicates for point in points), errors=errors)
     if isinstance(check, PowerCheck):
         return _power(points, worst, errors=errors)
     if isinstance(check, AlarmCheck):
@@ -350,8 +356,8 @@ def _power(points: tuple[PointFound, ...], worst: PointFound, *, errors: float) 
 
 def _beside(points: tuple[PointFound, ...], *, errors: float) -> _Beyond:
     """Judge what else reports on a fault fail, over all its strengths."""
-    total = sum(one.replicates for one in points)
-    share = sum((one.others or 0.0) * one.replicates for one in points) / total
+    total = sum(point.replicates for point in points)
+    share = sum((point.others or 0.0) * point.replicates for point in points) / total
     most = _ALARMS + errors * _error(_ALARMS, total)
     if share > most:
         return _miss(f"{share:.4f} of reports fail another property, more than {most:.4f}")
@@ -385,3 +391,144 @@ def _error_of_difference(one: PointFound, other: PointFound) -> float:
     total = one.replicates + other.replicates
     share = (_rate(one) * one.replicates + _rate(other) * other.replicates) / total
     return math.sqrt(share * (1 - share) * (1 / one.replicates + 1 / other.replicates))
+
+
+def measured(check: Check, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    """Return what `replicates` of the point at this place of a check show."""
+    if isinstance(check, IntervalCheck):
+        return _covered(check, place, replicates, generator)
+    if isinstance(check, SizeCheck):
+        return _rejected(check, place, replicates, generator)
+    if isinstance(check, PowerCheck):
+        return _named(check, place, replicates, generator)
+    if isinstance(check, PromiseCheck):
+        return _delivered(check, place, replicates, generator)
+    return _alarmed(check, place, replicates, generator) if isinstance(check, AlarmCheck) else _broken(check, place)
+
+
+def _covered(check: IntervalCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    low, high, truth = check.simulate(check.points[place], replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(low) | np.isnan(high)))
+    hits = int(np.count_nonzero((low <= truth) & (truth <= high)))
+    tried = replicates - undefined
+    rate = hits / tried if tried else None
+    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
+
+
+def _rejected(check: SizeCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    p_values = check.simulate(check.points[place], replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(p_values)))
+    hits = int(np.count_nonzero(p_values <= 0.05))  # noqa: PLR2004 - the nominal level
+    rate = hits / replicates if undefined < replicates else None  # what is not tested is not rejected
+    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
+
+
+def _named(check: PowerCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    named, others = check.simulate(check.points[place], replicates, generator)
+    return PointFound(
+        point=check.points[place],
+        replicates=replicates,
+        undefined=0,
+        rate=float(named.mean()),
+        others=float(others.mean()),
+        declared=place >= len(check.points) - check.declared,
+    )
+
+
+def _alarmed(check: AlarmCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    failed = check.simulate(check.points[place], replicates, generator)
+    return PointFound(point=check.points[place], replicates=replicates, undefined=0, rate=float(failed.mean()))
+
+
+def _delivered(check: PromiseCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    point = check.points[place]
+    happened = check.simulate(point, replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(happened)))
+    hits = int(np.count_nonzero(happened == 1))
+    return kept(point, hits, replicates, undefined=undefined, promised=check.promised(point), at_least=check.at_least)
+
+
+def _broken(check: FailureCheck, place: int) -> PointFound:
+    tried, broken = check.sequences(check.points[place])
+    return PointFound(
+        point=check.points[place],
+        replicates=tried,
+        undefined=0,
+        rate=len(broken) / tried if tried else None,
+        example=broken[0] if broken else "",
+    )
+
+
+FULL_REPLICATES = 4_000
+FAST_REPLICATES = 400
+_ERRORS = 3.0  # the fast version calls no miss what is within so many standard errors of a binomial share
+
+
+def run_selftest(
+    checks: Sequence[Check] | None = None,
+    *,
+    full: bool = False,
+    only: Sequence[str] = (),
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> SelftestReport:
+    """Simulate intervals, tests, reports and workflows on planted truths; the same seed gives the same report.
+
+    Args:
+        checks: what to check; when None all that are registered, which the command joins with checks of commands.
+        full: every check at every point, with 4,000 replicates or studies, 100 reports on a judge with a fault and 400
+            on one without; otherwise few at a few points, where what is beyond a limit by less than three standard
+            errors of so few is unclear.
+        only: parts of names; the checks whose name holds one of them, also those that are for the full version alone.
+        seed: of the generators; a point has one of its own, whatever else is simulated.
+        progress: called with a line before each point.
+
+    Raises:
+        UsageError: no check is of such a name, or the seed is negative.
+
+    """
+    if checks is None:
+        from judgeharness_integrations.testing.selftest.registry import CHECKS  # noqa: PLC0415 - loads every room
+
+        checks = CHECKS
+    if seed < 0:
+        raise UsageError(f"a seed is a whole number of at least 0, not {seed}.")
+    chosen = [check for check in _chosen(checks, only) if full or only or check.fast]
+    found = tuple(_simulated(check, full=full, seed=seed, progress=progress or (lambda _: None)) for check in chosen)
+    return SelftestReport(full=full, seed=seed, replicates=FULL_REPLICATES if full else FAST_REPLICATES, checks=found)
+
+
+def _chosen(checks: Sequence[Check], only: Sequence[str]) -> Sequence[Check]:
+    for part in only:
+        if not any(part.casefold() in check.name.casefold() for check in checks):
+            raise UnknownNameError("check", part, [check.name for check in checks])
+    wanted = [part.casefold() for part in only]
+    return [check for check in checks if not wanted or any(part in check.name.casefold() for part in wanted)]
+
+
+def _simulated(check: Check, *, full: bool, seed: int, progress: Callable[[str], None]) -> CheckFound:
+    replicates = _replicates(check, full=full)
+    found: list[PointFound] = []
+    for place in _places(check, full=full):
+        progress(f"{check.name}: {point_text(check.points[place])}")
+        # of the name and not the place among the checks: --only and new checks change nothing
+        generator = np.random.default_rng([seed, zlib.crc32(check.name.encode()), place])
+        found.append(measured(check, place, replicates, generator))
+    return judged(check, tuple(found), errors=0.0 if full else _ERRORS)
+
+
+def _places(check: Check, *, full: bool) -> range:
+    """Return which points are simulated: the first few in the fast version, of a fault the strongest few."""
+    last = len(check.points)
+    few = last if full else min(last, max(1, check.fast))
+    return range(last - few, last) if isinstance(check, PowerCheck) else range(few)
+
+
+def _replicates(check: Check, *, full: bool) -> int:
+    if isinstance(check, FailureCheck):
+        return 0  # nothing is drawn
+    if isinstance(check, PromiseCheck):
+        return check.full_replicates if full else check.fast_replicates
+    if full:
+        return check.full_replicates if isinstance(check, (PowerCheck, AlarmCheck)) else FULL_REPLICATES
+    return min(FAST_REPLICATES, check.fast_replicates)

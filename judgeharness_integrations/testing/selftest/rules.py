@@ -10,6 +10,7 @@ from typing import TypeAlias
 from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
 from judgeharness_integrations.analysis.aggregation.decision import Decision
 from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
+from judgeharness_integrations.testing.conformance import certain
 from judgeharness_integrations.testing.selftest.check import Check, Enumeration, FailureCheck, Named
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
 
@@ -37,7 +38,10 @@ _ROUNDING = 1e-12
 @lru_cache(maxsize=64)
 def _row(verdict: Verdict | None, place: int, *, swapped: bool) -> VerdictRow:
     outcome: Outcome = "ok" if verdict is not None else _FAILED[place % len(_FAILED)]
-    return VerdictRow(case_id="case", verdict=verdict, outcome=outcome, repetition=place, swapped=swapped)
+    shares = certain(verdict)
+    return VerdictRow(
+        case_id="case", verdict=verdict, outcome=outcome, repetition=place, swapped=swapped, probabilities=shares
+    )
 
 
 def decision(asked: Rule, outcomes: Outcomes, *, min_valid: int | None = None) -> Decision:
@@ -54,11 +58,11 @@ def sequences(asked: Rule, n: int) -> Iterator[Outcomes]:
     yield from product((*(_SCORES if asked.kind == "numbers" else _LABELS), None), repeat=n)
 
 
-def _told(asked: Rule, before: Outcomes, after: Outcomes, *, min_valid: int | None = None) -> str:
-    said = " -> ".join(
+def _counterexample(asked: Rule, before: Outcomes, after: Outcomes, *, min_valid: int | None = None) -> str:
+    decisions = " -> ".join(
         f"{', '.join(map(str, one))}: {decision(asked, one, min_valid=min_valid).verdict}" for one in (before, after)
     )
-    return f"{asked.name}, {said}"
+    return f"{asked.name}, {decisions}"
 
 
 def _without(outcomes: Outcomes, places: Sequence[int]) -> Outcomes:
@@ -77,16 +81,16 @@ def step_by_step(broken: _Promise) -> Enumeration:
     def look(point: Named) -> tuple[int, list[str]]:
         asked, n = rule(str(point["rule"])), int(point["n"])
         found = {outcomes: decision(asked, outcomes) for outcomes in sequences(asked, n)}
-        tried, told = 0, list[str]()
-        for before, said in found.items():
+        tried, counterexamples = 0, list[str]()
+        for before, outcome in found.items():
             for place, vote in enumerate(before):
                 if vote is None:
                     continue
                 after = _without(before, (place,))
                 tried += 1
-                if broken(vote, said, found[after]):
-                    told.append(_told(asked, before, after))
-        return tried, told
+                if broken(vote, outcome, found[after]):
+                    counterexamples.append(_counterexample(asked, before, after))
+        return tried, counterexamples
 
     return look
 
@@ -121,42 +125,44 @@ def one_order(point: Named) -> tuple[int, list[str]]:
         for places in combinations(order, many)
     ]
     found = {outcomes: decision(asked, outcomes) for outcomes in sequences(asked, n)}
-    tried, told = 0, list[str]()
-    for before, said in found.items():
-        if said.status == "decided":
+    tried, counterexamples = 0, list[str]()
+    for before, outcome in found.items():
+        if outcome.status == "decided":
             afters = [_without(before, places) for places in chosen]
             tried += len(afters)
-            told += [_told(asked, before, after) for after in afters if turns("", said, found[after])]
-    return tried, told
+            counterexamples += [
+                _counterexample(asked, before, after) for after in afters if turns("", outcome, found[after])
+            ]
+    return tried, counterexamples
 
 
 def below_quorum(point: Named) -> tuple[int, list[str]]:
     """Look at every sequence under every quorum, the default one among them: below it nothing is decided."""
     asked, n = rule(str(point["rule"])), int(point["n"])
-    tried, told = 0, list[str]()
+    tried, counterexamples = 0, list[str]()
     for outcomes in sequences(asked, n):
         valid = sum(verdict is not None for verdict in outcomes)
         for least in (None, *range(n + 2)):
             if valid < quorum(n, least):
                 tried += 1
                 if decision(asked, outcomes, min_valid=least).status != "not_graded":
-                    told.append(_told(asked, outcomes, outcomes, min_valid=least))
-    return tried, told
+                    counterexamples.append(_counterexample(asked, outcomes, outcomes, min_valid=least))
+    return tried, counterexamples
 
 
 def absent(point: Named) -> tuple[int, list[str]]:
     """Look at every sequence with a quorum: a failed sample counts as if it had not been asked."""
     asked, n = rule(str(point["rule"])), int(point["n"])
-    tried, told = 0, list[str]()
+    tried, counterexamples = 0, list[str]()
     for outcomes in sequences(asked, n):
-        said = decision(asked, outcomes)
-        if said.status != "not_graded":
+        outcome = decision(asked, outcomes)
+        if outcome.status != "not_graded":
             valid = tuple(verdict for verdict in outcomes if verdict is not None)
             alone = decision(asked, valid)
             tried += 1
-            if (said.status, said.verdict) != (alone.status, alone.verdict):
-                told.append(_told(asked, outcomes, valid))
-    return tried, told
+            if (outcome.status, outcome.verdict) != (alone.status, alone.verdict):
+                counterexamples.append(_counterexample(asked, outcomes, valid))
+    return tried, counterexamples
 
 
 def expected_gain(asked: Rule, n: int, *, right: float, failing: float, tie: float) -> float:
@@ -185,10 +191,10 @@ def expected_gain(asked: Rule, n: int, *, right: float, failing: float, tie: flo
     return gain
 
 
-def _credit(said: Decision, tie: float) -> float:
-    if said.status == "not_graded":
+def _credit(outcome: Decision, tie: float) -> float:
+    if outcome.status == "not_graded":
         return 0.0
-    return 1.0 if said.verdict == "A" else 0.0 if said.verdict == "B" else tie
+    return 1.0 if outcome.verdict == "A" else 0.0 if outcome.verdict == "B" else tie
 
 
 def at_random(*, tie: float) -> Enumeration:
@@ -196,23 +202,29 @@ def at_random(*, tie: float) -> Enumeration:
 
     def look(point: Named) -> tuple[int, list[str]]:
         asked, n = rule(str(point["rule"])), int(point["n"])
-        told = [
+        counterexamples = [
             f"{asked.name} gains {gain:.4f} where answers are right at {right:g} and {failing:g} of samples fail"
             for right, failing in product(_RIGHT, _FAILING)
             if (gain := expected_gain(asked, n, right=right, failing=failing, tie=tie)) > _ROUNDING
         ]
-        return len(_RIGHT) * len(_FAILING), told
+        return len(_RIGHT) * len(_FAILING), counterexamples
 
     return look
 
 
-_STRICT = ("strict_majority", "supermajority(2/3)", "supermajority(1)", "abstain_on_disagreement")
+_STRICT = (
+    "strict_majority",
+    "supermajority(2/3)",
+    "supermajority(1)",
+    "abstain_on_disagreement",
+    "mean_probability(0.8)",
+)
 
 
 _ONE_AT_A_TIME = ("majority", "supermajority(1/2)", "swap_consensus", "net_preference")
 
 
-_NUMBERS = ("median", "median(pass_at=4)", "mean", "trimmed_mean(0.2)", "mode")
+_NUMBERS = ("median", "median(pass_at=4)", "mean", "trimmed_mean(0.2)", "mode", "expected_score")
 
 
 _LABEL_RULES = (*_STRICT, *_ONE_AT_A_TIME)
@@ -240,8 +252,8 @@ FAILURES: tuple[Check, ...] = (
         points=_points(_STRICT, _N),
         sequences=step_by_step(gains),
         fast=3 * len(_STRICT),
-        note="of strict_majority, abstain_on_disagreement and supermajority above 1/2 alone: a failure can break a tie "
-        "that the other rules abstain from",
+        note="of strict_majority, abstain_on_disagreement, supermajority and mean_probability above 1/2 alone: a "
+        "failure can break a tie that the other rules abstain from",
     ),
     FailureCheck(
         name="failures: a vote that fails never helps its own label",
@@ -283,11 +295,7 @@ FAILURES: tuple[Check, ...] = (
     ),
     FailureCheck(
         name="failures: at random they gain no right verdicts over all cases",
-        points=(
-            *_points(_STRICT, _N),
-            *_points(_ANY_N, (3, 5)),
-            *_points(("swap_consensus",), (2, 6)),
-        ),
+        points=(*_points(_STRICT, _N), *_points(_ANY_N, (3, 5)), *_points(("swap_consensus",), (2, 6))),
         sequences=at_random(tie=0.0),
         fast=4 * len(_STRICT),
         note="where ties can be broken they do gain, by up to 8 points: majority and net_preference of an even number, "

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from judgeharness_integrations.migration.rewriting.project import Migration, migrated
+from judgeharness_integrations.migration.rewriting import Migration, migrated
 from judgeharness_integrations.migration.scanning import scan
 
 CRITERIA = json.dumps({"criteria": {"final_response_match_v2": 0.5}})

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 from rewriting_bench import rewrite
 
-from judgeharness_integrations.migration.rewriting.project import diff_of
+from judgeharness_integrations.migration.rewriting import diff_of
 
 _SAYS = "its attempts multiply with those of the harness, which does not see them: give it max_retries=0."
 

@@ -13,9 +13,8 @@ import pytest
 pytest.importorskip("libcst")
 
 from judgeharness_integrations.migration.inspection import Inspection
-from judgeharness_integrations.migration.rewriting import rewritten
+from judgeharness_integrations.migration.rewriting import migrated, rewritten
 from judgeharness_integrations.migration.rewriting.changes import Level
-from judgeharness_integrations.migration.rewriting.project import migrated
 from judgeharness_integrations.migration.rules import RULES
 from judgeharness_integrations.migration.sources import Source, python_files
 

@@ -10,7 +10,7 @@ pytest.importorskip("libcst")
 
 from rewriting_bench import rewrite
 
-from judgeharness_integrations.migration.rewriting.project import Migration, cost_of, migrated
+from judgeharness_integrations.migration.rewriting import Migration, cost_of, migrated
 from judgeharness_integrations.migration.scanning import scan
 
 CLIENT = "from openai import OpenAI\nclient = OpenAI(max_retries=0)\n"

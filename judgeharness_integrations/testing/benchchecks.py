@@ -1,4 +1,4 @@
-"""The checks of the conformance suite: how the model is asked, what the framework says was decided, and the result."""
+"""Checks of a bench: how the model is asked, what the framework says was decided, and the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases as simulated judges are shown them, remembered: replicates of a simulation ask about the same ones."""
+"""How a simulated judge answers, and cases as it is shown them, remembered: replicates ask about the same ones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def known(case: Case) -> Known:
     return _known(_Same(case))
 
 
-def shown(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> Case | None:
+def changed_case(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> Case | None:
     """Return a case under a perturbation, None where that does not fit; the texts stay where nobody would notice.
 
     Raises:
@@ -74,7 +74,7 @@ def shown(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> 
 
     """
     noticed = reads_texts or one.alike or not _is_format(change.name)
-    return _shown(_Same(one.case), change, seed if noticed else None)
+    return _changed_case(_Same(one.case), change, seed if noticed else None)
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +101,7 @@ def _known(same: _Same) -> Known:
 
 
 @lru_cache(maxsize=_MOST)
-def _shown(same: _Same, change: Perturbation, seed: int | None) -> Case | None:
+def _changed_case(same: _Same, change: Perturbation, seed: int | None) -> Case | None:
     if change.fits(same.case):
         return None
     if seed is None:
@@ -357,17 +357,17 @@ def answers(
     def column(values: Sequence[float] | Floats) -> Floats:
         return np.repeat(np.asarray(values, dtype=np.float64), each)
 
-    keys = np.repeat(np.array([one.key for one in questions], dtype=np.uint64), each)
+    keys = np.repeat(np.array([question.key for question in questions], dtype=np.uint64), each)
     counter = np.uint64(_STREAMS) * repetitions.reshape(-1).astype(np.uint64)
-    means = np.array([one.mean for one in questions]) + _shifts(questions) + _of_cases(judge, questions)
-    signs = column([one.sign for one in questions])
+    means = np.array([question.mean for question in questions]) + _shifts(questions) + _of_cases(judge, questions)
+    signs = column([question.sign for question in questions])
     own = judge.noise * (1 - judge.case_correlation) ** 0.5
     z = column(means) + signs * judge.drift * calls + own * normals(keys, counter)
     places = judge.scale.places(z)
-    obeyed = column([one.obeyed for one in questions])
+    obeyed = column([question.obeyed for question in questions])
     if obeyed.any():
         obeys = uniforms(keys, counter + np.uint64(1)) < obeyed
-        places = np.where(obeys, np.repeat([one.wanted for one in questions], each), places)
+        places = np.where(obeys, np.repeat([question.wanted for question in questions], each), places)
     if judge.refusal or judge.garbage:
         lot = uniforms(keys, counter + np.uint64(2))
         places = np.where(lot < judge.refusal + judge.garbage, UNPARSED, places)
@@ -378,7 +378,7 @@ def answers(
 def _of_cases(judge: JudgeParameters, questions: Sequence[Asked]) -> Floats | float:
     """Return the noise that all calls about a case share, for each question (m,)."""
     shared = judge.noise * judge.case_correlation**0.5
-    return shared * normals(np.array([one.case for one in questions], dtype=np.uint64)) if shared else 0.0
+    return shared * normals(np.array([question.case for question in questions], dtype=np.uint64)) if shared else 0.0
 
 
 def _shifts(questions: Sequence[Asked]) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -25,6 +26,7 @@ from judgeharness_integrations.testing.selftest.check import (
     Studies,
     each_distinct,
     grid,
+    interval_of,
 )
 from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters
 
@@ -93,8 +95,7 @@ def measured_labels(*counts: int) -> CriterionCalibration:
 def _calibrated(measure: str, truth: Callable[[Point], float]) -> Studies:
     def simulate(point: Point, studies: int, generator: np.random.Generator) -> Floats:
         def interval(*counts: int) -> Interval:
-            found = getattr(measured_labels(*counts), measure)
-            return None if found is None or found.low is None else (found.low, found.high)
+            return interval_of(getattr(measured_labels(*counts), measure))
 
         drawn = generator.multinomial(int(point["labels"]), _cells(point), size=studies)
         return _covers(*each_distinct(list(drawn.T), interval), truth(point))
@@ -156,6 +157,11 @@ _COVERS: Final = (
 _EXACT: Final = "by the exact interval, so that it is less where no count lies right at the bar"
 _LABELS: Final = grid(rate=(0.02, 0.07, 0.31, 0.9, 0.98), labels=(10, 40, 100, 230), **_JUDGE)
 _FEW: Final = grid(rate=(0.55, 0.31), labels=(130,), **_JUDGE)
+_TRUTHS: Final[dict[str, Callable[[Point], float]]] = {
+    "precision": _precision,
+    "recall": itemgetter("sensitivity"),
+    "specificity": itemgetter("specificity"),
+}
 LABELLING: tuple[Check, ...] = (
     PromiseCheck(
         name="label -> corrected-rate: recommended interval, random labels",
@@ -167,35 +173,18 @@ LABELLING: tuple[Check, ...] = (
         fast=2,
         fast_replicates=1_000,
     ),
-    PromiseCheck(
-        name="label -> calibrate: precision",
-        promise=_COVERS,
-        share=_coverage,
-        at_least=True,
-        points=(*_FEW, *_LABELS),
-        fast_replicates=200,
-        simulate=_calibrated("precision", _precision),
-        fast=1,
-    ),
-    PromiseCheck(
-        name="label -> calibrate: recall",
-        promise=_COVERS,
-        share=_coverage,
-        at_least=True,
-        points=(*_FEW, *_LABELS),
-        fast_replicates=200,
-        simulate=_calibrated("recall", lambda point: point["sensitivity"]),
-        fast=1,
-    ),
-    PromiseCheck(
-        name="label -> calibrate: specificity",
-        promise=_COVERS,
-        share=_coverage,
-        at_least=True,
-        points=(*_FEW, *_LABELS),
-        fast_replicates=200,
-        simulate=_calibrated("specificity", lambda point: point["specificity"]),
-        fast=1,
+    *(
+        PromiseCheck(
+            name=f"label -> calibrate: {measure}",
+            promise=_COVERS,
+            share=_coverage,
+            at_least=True,
+            points=(*_FEW, *_LABELS),
+            fast_replicates=200,
+            simulate=_calibrated(measure, truth),
+            fast=1,
+        )
+        for measure, truth in _TRUTHS.items()
     ),
     PromiseCheck(
         name="label -> calibrate: precision, clusters of four labels",
@@ -244,10 +233,7 @@ LABELLING: tuple[Check, ...] = (
         promise="a judge exactly at the bar passes",
         share=ALPHA / 2,
         at_least=False,
-        points=(
-            {"bar": 0.17, "cases": 160},
-            *grid(bar=(0.02, 0.1, 0.29, 0.5, 0.83, 0.98), cases=(10, 55, 210, 1000)),
-        ),
+        points=({"bar": 0.17, "cases": 160}, *grid(bar=(0.02, 0.1, 0.29, 0.5, 0.83, 0.98), cases=(10, 55, 210, 1000))),
         simulate=_at_the_bar("<="),
         fast=1,
         fast_replicates=4_000,
@@ -261,8 +247,7 @@ def chosen_interval(right: int, wrong: int, *, candidates: int) -> Interval:
     """Return the interval of the precision of one of so many candidates, of which so many decisions are right."""
     golds = ["PASS"] * right + ["FAIL"] * wrong
     items = [Judged(gold=gold, verdict="PASS", status="decided") for gold in golds]
-    found = measure_calibration(items, candidates=candidates).precision
-    return None if found is None else (found.low, found.high)
+    return interval_of(measure_calibration(items, candidates=candidates).precision)
 
 
 def _best(point: Point, studies: int, generator: np.random.Generator) -> Floats:

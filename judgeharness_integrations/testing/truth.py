@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.testing.simulating.answering import (
+from judgeharness_integrations.testing.simulation import (
     JudgeParameters,
     obedience,
     same,
@@ -20,9 +20,6 @@ from judgeharness_integrations.testing.simulating.answering import (
     shift,
 )
 from judgeharness_integrations.verdictlog.row import Verdict, probe_name
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import Verdict
 
 _NOTHING = 1e-12
 Floats = NDArray[np.float64]
@@ -98,7 +95,7 @@ class SimulatedTruth:
 
         """
         verdicts = self.judge.scale.verdicts
-        apart = np.array([[not same(one, other, tolerance) for other in verdicts] for one in verdicts])
+        apart = np.array([[not same(verdict, other, tolerance) for other in verdicts] for verdict in verdicts])
         return float((self.joint(base, perturbation) * apart).sum())
 
     def excess_flip_rate(self, perturbation: str, *, base: str = "none", tolerance: float = 1.0) -> float:

@@ -8,7 +8,7 @@ A pilot is drawn and planned on, and one study of the planned size is drawn anew
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -77,12 +77,11 @@ def other_rate(rate: float, design: Design, difference: float) -> float:
     """Return the rate of samples whose decisions lie so much nearer to one half."""
     here = rate_decided(rate, design)
     wanted = here + (difference if here < 0.5 else -difference)  # noqa: PLR2004 - one half
-    apart = partial(_apart, design=design, wanted=wanted)
+
+    def apart(rate: float) -> float:
+        return rate_decided(float(rate), design) - wanted
+
     return float(root_scalar(apart, bracket=(1e-3, 1 - 1e-3), xtol=1e-6).root)
-
-
-def _apart(rate: float, *, design: Design, wanted: float) -> float:
-    return rate_decided(float(rate), design) - wanted
 
 
 def pilot_rows(generator: np.random.Generator, rate: float, cases: int, design: Design = _PILOT) -> list[VerdictRow]:

@@ -1,1 +1,0 @@
-"""A judge whose every bias is a number, the cases it is asked about, and what follows in closed form."""
