@@ -116,7 +116,7 @@ def choose(found: Forecasts, *, kinds: Sequence[MapKind] | None = None, folds: i
         UsageError: the labels are of one cluster, or `folds` is below 2.
 
     """
-    tried = candidates(found) if kinds is None else tuple(kinds)
+    tried: Sequence[MapKind] = candidates(found) if kinds is None else kinds
     scores = _scores(found, tried, folds, seed)
     return Choice(map=fit(found, _best(scores)), scores=scores)
 
@@ -129,7 +129,7 @@ def cross_fit(
     The choice is made anew for each fold, within the labels of the others: what the result is worth is what a map made
     in the same way from a few labels less is worth on new cases. See `choose` for the arguments and errors.
     """
-    tried = candidates(found) if kinds is None else tuple(kinds)
+    tried: Sequence[MapKind] = candidates(found) if kinds is None else kinds
     parts = fold_of(found, folds=folds, seed=seed)
     probabilities = np.empty_like(found.probabilities)
     chosen: Counter[MapKind] = Counter()
