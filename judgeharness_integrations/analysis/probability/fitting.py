@@ -135,7 +135,7 @@ def cross_fit(
     chosen: Counter[MapKind] = Counter()
     for held_out in _masks(parts):
         rest = found.part(~held_out)
-        kind = tried[0]
+        kind = next(iter(tried))
         if len(tried) > 1 and len(set(rest.clusters)) > 1:
             kind = _best(_scores(rest, tried, folds, seed + 1))
         chosen[kind] += 1
