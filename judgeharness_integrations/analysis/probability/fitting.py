@@ -135,10 +135,9 @@ def cross_fit(
     chosen: Counter[MapKind] = Counter()
     for held_out in _masks(parts):
         rest = found.part(~held_out)
+        kind = next(iter(tried))
         if len(tried) > 1 and len(set(rest.clusters)) > 1:
             kind = _best(_scores(rest, tried, folds, seed + 1))
-        else:
-            kind = tried[0]
         chosen[kind] += 1
         probabilities[held_out] = mapped(found.part(held_out), fit(rest, kind)).probabilities
     return CrossFit(mapped=found.answered(probabilities), kinds=dict(chosen))
