@@ -86,7 +86,7 @@ class QuestionForm:
     sentence: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Presentation:
     """How a judge that builds its own prompt should show a case.
 
@@ -97,6 +97,11 @@ class Presentation:
     slot_names: tuple[str, str] | None = None
     instructions: str | None = None
     form: QuestionForm | None = field(default=None, metadata={"left out": None})  # of digests, where it says nothing
+
+    def __repr__(self) -> str:
+        """Leave out the form where it says nothing, as digests do: it came later than cases that were digested."""
+        form = "" if self.form is None else f", form={self.form!r}"
+        return f"Presentation(slot_names={self.slot_names!r}, instructions={self.instructions!r}{form})"
 
 
 @dataclass(frozen=True, kw_only=True)

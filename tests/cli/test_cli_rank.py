@@ -452,7 +452,7 @@ def test_somebody_who_watches_sees_how_far_it_is(
         (("--ties", "full"), "unknown ties policy 'full'"),
         (("--cut-ties", "both"), "unknown policy for ties at the cut 'both'"),
         (("--rule", "mayority"), "unknown rule 'mayority': did you mean 'majority'?"),
-        (("--rule", "nosuch"), "known: abstain_on_disagreement, both_orders, majority"),
+        (("--rule", "nosuch"), "known: abstain_on_disagreement, both_orders, expected_score, majority"),
         (("--run", "first"), "its rows name no run: leave out --run."),
         (("--by", "kin"), "unknown column 'kin': did you mean 'kind'?"),
         (("--audit", "kin"), "unknown column 'kin': did you mean 'kind'?"),

@@ -121,7 +121,7 @@ def test_cases_come_back_as_they_were_with_gold_and_the_number_of_labels(tmp_pat
     read = CalibrationSet.from_file(path)
     pair, single = read.cases
     assert [case.case_id for case in read_cases(path)] == ["c0", "c1", "c2"]
-    assert (read.ties, read.golds()[1]) == (1, 1)
+    assert (read.ties, read.golds()[1]) == ((("c2", ""),), 1)
     assert (pair.output, pair.output_b, pair.author, pair.author_b) == ("-1", 'b "x", y', "gpt", "me")
     assert (pair.input, pair.reference, pair.names, pair.gold) == ("=q", "r\r\nr", ("anna", "ben"), "A")
     assert {**pair.attributes, "price": int(pair.attributes["price"]), "label_count": 2} == {

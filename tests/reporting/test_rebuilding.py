@@ -174,6 +174,7 @@ def test_the_full_design_comes_back() -> None:
         wordings=("rewriter", "0123"),
         curtail=True,
         stopping_rule="majority",
+        retested=0.05,
     )
     assert all(getattr(every, f.name) != f.default for f in fields(Design))  # whoever adds a field is reminded here
     result = measure(sampled("AAAA"), case_id="c1", judge="j", design=every, judge_model="gpt-4o")

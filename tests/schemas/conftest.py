@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 from support.measured import VALID, calibration, measured, pattern, shapes
+from support.planted_probabilities_judge import PlantedJudge, planted_cases
 from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
+from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.calibration import Judged, LabelledItem, measure_calibration
 from judgeharness_integrations.analysis.calibration.population import Population
@@ -26,6 +28,7 @@ from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.audit.labels import label_log, read_assignment
 from judgeharness_integrations.cli import main
+from judgeharness_integrations.judging.passport import PassportOffice
 from judgeharness_integrations.reporting.rundocument import report_document
 
 POPULATION = {
@@ -59,6 +62,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
             results,
             calibrations,
             certificates,
+            passports,
             runs,
             replays,
             gates,
@@ -336,6 +340,17 @@ def _votes(case: int) -> list[str]:
     """Four votes: unanimous in most cases, wrong in few."""
     wrong = 4 if case % 20 == 0 else case % 3
     return ["FAIL"] * wrong + ["PASS"] * (4 - wrong)
+
+
+def passports(made: Written) -> None:
+    """One that certifies answers, one that is refused, one without labels; and answers with probabilities as rows."""
+    judge = PlantedJudge(temperature=0.5, noise=0.2)
+    for cases in (planted_cases(300), planted_cases(60, labelled=20), planted_cases(30, labelled=0)):
+        made.take(json.dumps(PassportOffice(judge, cases).take().to_dict()))
+    measured = list(JudgeHarness.standard("labels", perturbations=["none"]).evaluate_many(judge, planted_cases(20)))
+    made.take(json.dumps(measured[0].to_dict(rows=True)))
+    path = made.log("probable", [row for result in measured for row in result.rows])
+    made.take(path.read_text())
 
 
 def certificates(made: Written) -> None:

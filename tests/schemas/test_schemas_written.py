@@ -16,7 +16,9 @@ NAMES = schema_names()
 RARE = {
     "certificate-1": {"column"},  # each stratum of a certificate is a population of its own
     "comparison-1": {"clusters"},
+    "corrected_rate-1": {"split"},
     "migrate-1": {"problem"},
+    "rank-1": {"clusters"},
     "report-1": {"annotators", "annotators_reason", "created_at"},
 }
 WRONG = (None, True, -1.5, "no such value", [{}], {"surprise": [None]})
