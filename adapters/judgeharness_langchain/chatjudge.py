@@ -84,7 +84,7 @@ def known_options(judge: type[Any]) -> list[str]:
     """Return the names of what a judge of this package can be told besides its model."""
     told = inspect.signature(judge).parameters
     own = [name for name in told if name not in ("model", "model_options", "options")]
-    return [*own, *(JudgeOptions.__annotations__ if "options" in told else ())]
+    return [*own, *(JudgeOptions.__annotations__ if "options" in told or issubclass(judge, ChatJudge) else ())]
 
 
 class _Own(NamedTuple):

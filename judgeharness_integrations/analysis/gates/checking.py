@@ -19,7 +19,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
     unanchored,
     untested,
 )
-from judgeharness_integrations.analysis.gates.report import STOPPED, GateCheck, GateReport, number
+from judgeharness_integrations.analysis.gates.report import REQUIRE_CALIBRATION, STOPPED, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval
 from judgeharness_integrations.analysis.statistics.search import fewest
@@ -150,7 +150,6 @@ def _enough(expression: Expression, measured: Measured, each: float) -> int | No
     return fewest(clears, least=measured.n + 1, most=_MOST)
 
 
-_CALIBRATION = "require_calibration"
 _MOST_NAMED = 8
 _FIXED: Final = f"the run {STOPPED}: gate with --sequential, or on a run that asked every case"
 _NONE_LOOKED_AT: Final = "no case that was looked at is about it"
@@ -305,7 +304,7 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
 def _calibration(judge: str, criterion: str, reason: str, *, n: int | None = None, design: str = "") -> GateCheck:
     """Return the check of one criterion; `n` labelled cases of the calibration that holds, None without one."""
     return GateCheck(
-        gate=_CALIBRATION,
+        gate=REQUIRE_CALIBRATION,
         judge=judge,
         criterion=criterion,
         status="failed" if n is None else "passed",

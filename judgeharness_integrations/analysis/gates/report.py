@@ -13,6 +13,7 @@ About: TypeAlias = Literal["population", "suite"]
 
 _DECIMALS = range(3, 13)
 GATES_SCHEMA = "judgeharness.gates/1"
+REQUIRE_CALIBRATION: Final = "require_calibration"  # the gate that is on no metric
 STOPPED: Final = "was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
 NEAR_THE_BAR: Final = (
     "a gate by run --until may be looked at after every case: it asks few cases far from its bar and more than a fixed "

@@ -8,7 +8,7 @@ from typing import Any
 
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.gates.gate import Gates, parse_expression
-from judgeharness_integrations.analysis.gates.report import GateCheck, GateReport
+from judgeharness_integrations.analysis.gates.report import REQUIRE_CALIBRATION, GateCheck, GateReport
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
@@ -40,7 +40,7 @@ def _looked_again(report: RunReport, gates: GateReport) -> GateReport:
     """Return what the gates of a run say of its decisions under another rule."""
     from judgeharness_integrations.analysis.gates.checking import check_gates  # noqa: PLC0415 - it makes reports of logs
 
-    asked = tuple(dict.fromkeys(check.gate for check in gates.checks))
+    asked = tuple(dict.fromkeys(check.gate for check in gates.checks if check.gate != REQUIRE_CALIBRATION))
     if not asked:
         return gates
     return check_gates(report, Gates(fail_under=asked, sequential=True, about=gates.sequential or "population"))
@@ -51,7 +51,7 @@ def last_looks(gates: GateReport, judge: str, criterion: str) -> dict[str, GateC
     return {
         parse_expression(check.gate).name: check
         for check in sorted(gates.checks, key=lambda one: one.n)
-        if (check.judge, check.criterion) == (judge, criterion)
+        if (check.judge, check.criterion) == (judge, criterion) and check.gate != REQUIRE_CALIBRATION
     }
 
 
