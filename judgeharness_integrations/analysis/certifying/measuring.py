@@ -26,6 +26,7 @@ from judgeharness_integrations.analysis.calibration.items import Judged, Labelle
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
 from judgeharness_integrations.analysis.calibration.population import column_text, population_of
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import unlike_others
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
 from judgeharness_integrations.analysis.certifying.sequence import (
     Curve,
@@ -324,7 +325,7 @@ def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
 
 
 def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
-    """Return the refusal where cases were labelled by what was decided about them: labels speak for no others then."""
+    """Return the refusal where labels speak for no other cases: these are decided otherwise, or unlike the labelled."""
     cases = [
         LabelledItem(
             case_id=case.case_id,
@@ -336,9 +337,15 @@ def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
         for case in (item.case for item in items)
     ]
     found = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
-    if found is None or not found.found:
-        return None
-    return Refusal(reason=found.told("no certificate stands on them"), labels=None, votes=None)
+    what = "no certificate stands on them"
+    if found is not None and found.found:
+        return Refusal(reason=found.told(what), labels=None, votes=None)
+    labelled, others = (
+        facts_of_decisions({criterion: [item.case for item in items if (item.wrong is None) == without]}, column=None)
+        for without in (False, True)
+    )
+    reason = unlike_others(labelled, others, what)
+    return Refusal(reason=reason, labels=None, votes=None) if reason else None
 
 
 def _untold(items: Sequence[_Item], criterion: str) -> str:
