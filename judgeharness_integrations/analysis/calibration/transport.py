@@ -198,6 +198,8 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
 def unlike_others(labelled: Iterable[CaseFacts], others: Iterable[CaseFacts], what: str) -> str:
     """Return that the labelled cases of a run are not like its others, and what follows; see `shift_test`.
 
+    Whether they are decided alike `calibration.selection` tests, exactly.
+
     Args:
         labelled: cases that have a label.
         others: cases of the same run and criterion that have none.
@@ -209,9 +211,10 @@ def unlike_others(labelled: Iterable[CaseFacts], others: Iterable[CaseFacts], wh
     """
     known = population_of(labelled)
     test = shift_test(known, population_of(others, columns=known.columns))
-    if not test.shifted:
+    apart = replace(test, features=tuple(one for one in test.features if one.feature != "decisions")).apart
+    if not apart:
         return ""
-    return f"the cases here without a label are not like the labelled ones in {test.apart}; {what}: {_DRAW}"
+    return f"the cases here without a label are not like the labelled ones in {apart}; {what}: {_DRAW}"
 
 
 def _features(labelled: Population, run: Population, copies: float) -> Iterator[ShiftFeature]:

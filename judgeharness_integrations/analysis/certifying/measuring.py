@@ -20,13 +20,12 @@ from judgeharness_integrations.analysis.aggregation.deciding import samples_plan
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, unlike_labelled
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
 from judgeharness_integrations.analysis.calibration.population import column_text, population_of
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
-from judgeharness_integrations.analysis.calibration.transport import unlike_others
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
 from judgeharness_integrations.analysis.certifying.sequence import (
     Curve,
@@ -340,11 +339,7 @@ def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
     what = "no certificate stands on them"
     if found is not None and found.found:
         return Refusal(reason=found.told(what), labels=None, votes=None)
-    labelled, others = (
-        facts_of_decisions({criterion: [item.case for item in items if (item.wrong is None) == without]}, column=None)
-        for without in (False, True)
-    )
-    reason = unlike_others(labelled, others, what)
+    reason = unlike_labelled(criterion, [item.case for item in items], what)
     return Refusal(reason=reason, labels=None, votes=None) if reason else None
 
 
