@@ -118,6 +118,14 @@ def test_accuracy_on_other_cases_than_those_without_a_label_is_not_that_of_the_r
     assert only(run_report([*sure, *doubtful[:19]]), "accuracy>=0.5").status == "passed"  # too few to tell
 
 
+def test_a_judge_that_never_answered_does_not_pass_for_one_that_seldom_abstains() -> None:
+    report = run_report([case(f"c{n}", [None] * 3) for n in range(50)])
+    for sequential in (False, True):
+        check = only(report, "abstention<=0.1", sequential=sequential)
+        assert (check.status, check.value) == ("not_measured", None)
+        assert check.reason == "abstention was not measured: no sample holds a verdict"
+
+
 def test_consistency_and_agreement_are_means_over_cases() -> None:
     cases = [case(f"c{n}", ["PASS", "PASS", "FAIL" if n < 10 else "PASS"]) for n in range(30)]
     report = run_report([*cases, case("none", [None, None, None])])

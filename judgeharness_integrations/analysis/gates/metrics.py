@@ -347,6 +347,11 @@ def _selected(cases: CriterionCases) -> str:
     return unlike_others(facts[True], facts[False], what)
 
 
+def _abstention(cases: CriterionCases, _: str | None) -> Measured:
+    """Return how often the judge abstains; one that never answered is not known to do so seldom."""
+    return _share(cases, "abstention") if cases.sampled else Measured(missing="no sample holds a verdict")
+
+
 def _consistency(cases: CriterionCases, _: str | None) -> Measured:
     if cases.summary.replay.curtailed:
         return Measured(missing="early stopping shows more consistency than all samples would")
@@ -495,7 +500,7 @@ METRIC_MEASURES: Final[dict[str, Callable[[CriterionCases, str | None], Measured
     "rate": _rate,
     "accuracy": _accuracy,
     "coverage": lambda cases, _: _share(cases, "coverage"),
-    "abstention": lambda cases, _: _share(cases, "abstention"),
+    "abstention": _abstention,
     "not_graded": lambda cases, _: _share(cases, "not_graded", missing=True),
     "consistency": _consistency,
     "agreement": _agreement,
