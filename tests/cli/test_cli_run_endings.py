@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.reading import read_report
+from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.judging.execution import retrying
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -39,6 +42,19 @@ def test_an_error_after_paid_calls_leaves_a_summary(command: Command, configure:
     assert summary["judges"][0]["criteria"][0]["error"] == summary["error"]
     kept = f"What was answered is kept: {counted(rows, 'row')} in {folder / 'out' / 'verdicts.sqlite'}."
     assert ran.err.splitlines()[-1] == f"error: {summary['error']} {kept}"
+
+
+def test_a_pipe_that_closes_is_no_disk_that_is_full(
+    configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as stream:  # noqa: PTH123 - of a file descriptor
+        monkeypatch.setattr(sys, "stdout", stream)
+        ran = ("run", configure("good", harness=MAJORITY), "--out", folder / "out", "--json", "--yes")
+        assert main([*map(str, ran)]) == 141
+    assert "make room" not in capsys.readouterr().err
+    assert summary_of(folder)["state"] == "complete"
 
 
 def test_the_summary_for_people_says_what_was_not_graded(command: Command, configure: Command, folder: Path) -> None:
