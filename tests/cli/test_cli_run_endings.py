@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,12 +47,16 @@ def test_an_error_after_paid_calls_leaves_a_summary(command: Command, configure:
 def test_a_pipe_that_closes_is_no_disk_that_is_full(
     configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with open(writer, "w", encoding="utf-8") as stream:  # noqa: PTH123 - of a file descriptor
+    class Closing(io.TextIOWrapper):
+        def write(self, text: str) -> int:
+            if (folder / "out" / "summary.json").exists():
+                raise BrokenPipeError
+            return super().write(text)
+
+    asked = ("run", configure("good", harness=MAJORITY), "--out", folder / "out", "--yes")
+    with Closing(io.BufferedWriter(io.FileIO(folder / "shown", "w")), encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        ran = ("run", configure("good", harness=MAJORITY), "--out", folder / "out", "--json", "--yes")
-        assert main([*map(str, ran)]) == 141
+        assert main([*map(str, asked)]) == 141
     assert "make room" not in capsys.readouterr().err
     assert summary_of(folder)["state"] == "complete"
 
