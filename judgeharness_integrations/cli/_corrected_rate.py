@@ -24,6 +24,7 @@ from judgeharness_integrations.analysis.calibration.corrected import (
     corrected_rate,
     corrected_rate_of_counts,
 )
+from judgeharness_integrations.analysis.calibration.facts import unlike_labelled
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, read_labels
 from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
@@ -71,6 +72,8 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed=fixed, notes=notes)
     if request.calibration is None:
         tied = [case.case_id in split for case in cases]
+        drawn = unlike_labelled(criterion, cases, "these labels are hardly a random sample of the items")
+        origin = replace(origin, notes=tuple(filter(None, (*notes, drawn))))
         return _with_gold(cases, request, criterion, log, split=tied), origin
     return _with_calibration(cases, request, request.calibration, origin)
 

@@ -27,7 +27,7 @@ from judgeharness_integrations.analysis.calibration import (
 )
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, unlike_labelled
 from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
 from judgeharness_integrations.analysis.calibration.population import (
     Population,
@@ -189,6 +189,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         if configured is not None:
             notes += configured.check(log, decided)
         everything = items_of(decided)
+        notes += _unlike(decided)
         belonging = Clusters.of_rows(rows)
         clusters = belonging.by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
@@ -358,6 +359,13 @@ def items_of(decided: Decided) -> list[LabelledItem]:
         for criterion, cases in decided.items()
         for case in cases
     ]
+
+
+def _unlike(decided: Decided) -> tuple[str, ...]:
+    """Return that the labels are not on a sample of the log's cases, a sentence a criterion."""
+    what = "what is measured holds for cases like the labelled ones alone"
+    told = [unlike_labelled(name, cases, what) for name, cases in decided.items()]
+    return tuple(filter(None, dict.fromkeys(told)))
 
 
 def _population(decided: Decided, column: str | None) -> Population:

@@ -269,6 +269,8 @@ def _carry_out(job: RunJob) -> int:
             raise stopped
         try:
             return _write_down(job, stopped)
+        except BrokenPipeError:  # nobody reads on, as with `| head`: the files are written before anything is shown
+            raise
         except OSError as error:
             file, reason = error.filename or job.place.folder, error.strerror or error
             raise UsageError(

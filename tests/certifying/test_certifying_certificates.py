@@ -40,13 +40,14 @@ def certificate(rows: Sequence[VerdictRow], rule_name: str = "majority", **wante
 
 
 def useful() -> list[VerdictRow]:
-    """60 unanimous cases, one of them wrong; 40 split ones, half of them wrong; 100 more without labels."""
+    """60 unanimous cases, one of them wrong; 40 split ones, half of them wrong; as many more without labels."""
     return [
         *cases(59, SURE, gold="PASS", prefix="right"),
         *cases(1, SURE, gold="FAIL", prefix="wrong"),
         *cases(20, SPLIT, gold="PASS", prefix="split"),
         *cases(20, SPLIT, gold="FAIL", prefix="other"),
-        *cases(100, SURE, gold=None, prefix="unlabelled"),
+        *cases(60, SURE, gold=None, prefix="unlabelled"),
+        *cases(40, SPLIT, gold=None, prefix="unlabelled split"),
     ]
 
 
@@ -81,6 +82,28 @@ def test_labels_selected_by_verdict_certify_nothing_and_a_sentence_says_why(tmp_
     assert Certificate.load(found.save(tmp_path / "refused.json")) == found
 
 
+def test_labels_on_other_cases_than_the_rest_certify_nothing_and_the_difference_is_named() -> None:
+    sure = [*cases(60, SURE, gold="PASS"), *cases(60, SPLIT, gold=None, prefix="split")]
+    [selection] = certificate(sure).selections
+    assert selection.refusal is not None
+    assert selection.refusal.reason == (
+        "the cases here without a label are not like the labelled ones in consistency of verdict (0.7: 0 % of 60 "
+        "labelled cases, 100 % of 60 here, p <.001); no certificate stands on them: label a random sample of the cases"
+    )
+    short, long = ({"length": 60.0}, {"length": 600.0})
+    easy = [
+        *cases(60, SURE, gold="PASS", attributes=short),
+        *cases(60, SURE, gold=None, prefix="hard", attributes=long),
+    ]
+    [selection] = certificate(easy).selections
+    assert selection.refusal is not None
+    assert selection.refusal.reason.startswith(
+        "the cases here without a label are not like the labelled ones in lengths in length (45 to 64: "
+    )
+    mixed = [replace(row, gold="PASS" if row.case_id[-1] in "02468" else None) for row in easy]
+    assert certificate(mixed).granted
+
+
 def test_selection_by_verdict_is_tested_within_strata() -> None:
     kinds = {"pass": "a", "more": "b", "fail": "c", "leas": "c"}
     rows = [replace(row, attributes={"kind": kinds[row.case_id[:4]]}) for row in by_verdict(drawn=True)]
@@ -94,15 +117,15 @@ def test_selection_by_verdict_is_tested_within_strata() -> None:
 def test_the_threshold_keeps_the_sure_decisions_and_counts_coverage_over_all_cases() -> None:
     found = certificate(useful())
     [selection] = found.selections
-    assert (selection.threshold, selection.covered, selection.cases, selection.labelled) == (1.0, 160, 200, 100)
-    assert selection.coverage == 0.8
+    assert (selection.threshold, selection.covered, selection.cases, selection.labelled) == (1.0, 120, 200, 100)
+    assert selection.coverage == 0.6
     assert [(step.threshold, step.labelled, step.wrong) for step in selection.steps] == [(1.0, 60, 1), (0.75, 100, 21)]
     assert (selection.refusal, selection.levels, found.granted) == (None, 2, True)
     assert (found.design or {})["rule"] == "majority"
     told = list(certificate_text(found))
     assert told[0] == "asked for: decisions that agree with people at least 90 % of the time, with 90 % confidence"
-    assert told[2] == "verdict: certified from consistency 1.0 on: coverage 0.800 (160/200); 100 labelled of 200 cases"
-    assert told[3].startswith("  consistency >= 1.0: 160 cases, 1 of 60 labelled disagree, p 0.014")
+    assert told[2] == "verdict: certified from consistency 1.0 on: coverage 0.600 (120/200); 100 labelled of 200 cases"
+    assert told[3].startswith("  consistency >= 1.0: 120 cases, 1 of 60 labelled disagree, p 0.014")
 
 
 def test_abstentions_and_cases_without_a_grade_are_never_accepted() -> None:

@@ -51,6 +51,30 @@ def test_cases_of_one_source_are_held_back_together(command: Command, tmp_path: 
     assert len(held) == 4
 
 
+def test_labels_on_other_cases_than_the_rest_are_said_to_be_that(command: Command, tmp_path: Path) -> None:
+    rows = [
+        row
+        for n in range(120)
+        for row in sampled(
+            ["PASS" if n % 3 else "FAIL"],
+            case_id=f"c{n}",
+            gold=("PASS" if n % 3 else "FAIL") if n < 60 else None,
+            attributes={"length": 60.0 if n < 60 else 600.0},
+        )
+    ]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    told = (
+        "the cases here without a label are not like the labelled ones in lengths in length (45 to 64: 100 % of 60 "
+        "labelled cases, 0 % of 60 here, p <.001); "
+    )
+    measured = command("calibrate", "--log", log, "--rule", "majority", *SOURCE)
+    what = "what is measured holds for cases like the labelled ones alone: label a random sample of the cases"
+    assert told + what in measured.out.splitlines()
+    corrected = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random")
+    what = "these labels are hardly a random sample of the items: label a random sample of the cases"
+    assert f"note: {told}{what}" in corrected.out.splitlines()
+
+
 def calibrate(command: Command, log: Path, *options: object, labels: str = "drawn", rule: str = "majority") -> Any:
     return command(
         "calibrate", "--log", log, "--labels", log.parent / f"{labels}.csv", "--rule", rule, *SOURCE, *options

@@ -131,7 +131,7 @@ def test_a_refusal_is_exit_code_1_and_not_saved(command: Command, log: Path, tmp
 
 def test_labels_of_a_file_and_json(command: Command, tmp_path: Path) -> None:
     write_log(rows(gold=False), tmp_path / "bare.csv")
-    labels = [f"s{n},A" for n in range(60)]
+    labels = [*(f"s{n},A" for n in range(45)), *(f"m{n},{'AB'[n % 2]}" for n in range(15))]
     (tmp_path / "gold.csv").write_text("\n".join(["case_id,gold", *labels]))
     ran = command("certify", tmp_path / "bare.csv", "--labels", tmp_path / "gold.csv", "--source", "model:o3", "--json")
     assert ran.code == 0

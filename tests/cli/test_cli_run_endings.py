@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.reading import read_report
+from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.judging.execution import retrying
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -39,6 +42,23 @@ def test_an_error_after_paid_calls_leaves_a_summary(command: Command, configure:
     assert summary["judges"][0]["criteria"][0]["error"] == summary["error"]
     kept = f"What was answered is kept: {counted(rows, 'row')} in {folder / 'out' / 'verdicts.sqlite'}."
     assert ran.err.splitlines()[-1] == f"error: {summary['error']} {kept}"
+
+
+def test_a_pipe_that_closes_is_no_disk_that_is_full(
+    configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Closing(io.TextIOWrapper):
+        def write(self, text: str) -> int:
+            if (folder / "out" / "summary.json").exists():
+                raise BrokenPipeError
+            return super().write(text)
+
+    asked = ("run", configure("good", harness=MAJORITY), "--out", folder / "out", "--yes")
+    with Closing(io.BufferedWriter(io.FileIO(folder / "shown", "w")), encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main([*map(str, asked)]) == 141
+    assert "make room" not in capsys.readouterr().err
+    assert summary_of(folder)["state"] == "complete"
 
 
 def test_the_summary_for_people_says_what_was_not_graded(command: Command, configure: Command, folder: Path) -> None:

@@ -100,6 +100,32 @@ def test_accuracy_is_over_decided_cases_with_gold() -> None:
     assert missing.reason == "accuracy was not measured: no decided case holds a gold label"
 
 
+def test_accuracy_on_other_cases_than_those_without_a_label_is_not_that_of_the_run() -> None:
+    agreed, split = ["PASS"] * 3, ["PASS", "PASS", "FAIL"]
+    sure = [case(f"l{n}", agreed, gold="PASS") for n in range(40)]
+    doubtful = [case(f"u{n}", split) for n in range(60)]
+    for sequential in (False, True):
+        check = only(run_report([*sure, *doubtful]), "accuracy>=0.5", sequential=sequential)
+        assert check.status == "not_measured"
+        assert check.reason == (
+            "accuracy was not measured: the cases here without a label are not like the labelled ones in consistency "
+            "of verdict (0.6: 0 % of 40 labelled cases, 100 % of 60 here, p <.001); accuracy on them is not that of "
+            "the run: label a random sample of the cases"
+        )
+    drawn = [case(f"m{n}", split, gold="PASS") for n in range(60)]
+    others = [case(f"v{n}", agreed) for n in range(40)]
+    assert only(run_report([*sure, *drawn, *others, *doubtful]), "accuracy>=0.5").status == "passed"
+    assert only(run_report([*sure, *doubtful[:19]]), "accuracy>=0.5").status == "passed"  # too few to tell
+
+
+def test_a_judge_that_never_answered_does_not_pass_for_one_that_seldom_abstains() -> None:
+    report = run_report([case(f"c{n}", [None] * 3) for n in range(50)])
+    for sequential in (False, True):
+        check = only(report, "abstention<=0.1", sequential=sequential)
+        assert (check.status, check.value) == ("not_measured", None)
+        assert check.reason == "abstention was not measured: no sample holds a verdict"
+
+
 def test_consistency_and_agreement_are_means_over_cases() -> None:
     cases = [case(f"c{n}", ["PASS", "PASS", "FAIL" if n < 10 else "PASS"]) for n in range(30)]
     report = run_report([*cases, case("none", [None, None, None])])

@@ -6,6 +6,7 @@ simulation of the self-test.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import betabinom, binom
 
+from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.comparison.difference import compared_shares
 from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of, planned, wilson_labels
 from judgeharness_integrations.analysis.planning.report import Wanted
@@ -250,3 +252,58 @@ def test_off_the_grid_promises_hold(rate: float, design: tuple[int, int]) -> Non
     assert averaged(Goal(value=0.1), rate, design, **options) >= 0.7
     found = averaged(Goal(kind="difference", value=0.12), rate, design, **options)
     assert found == pytest.approx(0.8, abs=0.09)
+
+
+def documents(rng: np.random.Generator, *, clusters: int, cases: int = 10**6) -> list[tuple[int, int]]:
+    """Sizes and hits of clusters, of which one in twenty has 30 cases and the others one; as many as cases allow."""
+    found: list[tuple[int, int]] = []
+    while cases and len(found) < clusters:
+        size = min(cases, 30 if rng.random() < 0.05 else 1)
+        found.append((size, int(rng.binomial(size, rng.beta(0.5, 0.5)))))
+        cases -= size
+    return found
+
+
+def width_over(found: list[tuple[int, int]]) -> float:
+    hits = [place < count for size, count in found for place in range(size)]
+    rate = Rate.over(hits, [number for number, (size, _) in enumerate(found) for _ in range(size)])
+    assert rate is not None
+    return rate.high - rate.low
+
+
+def pilot_over(found: list[tuple[int, int]]) -> Pilot:
+    return pilot_of(
+        [
+            VerdictRow(
+                case_id=f"c{number}-{place}",
+                verdict="PASS" if place < count else "FAIL",
+                attributes={"cluster": f"k{number}"},
+            )
+            for number, (size, count) in enumerate(found)
+            for place in range(size)
+        ]
+    )
+
+
+def test_clusters_of_unequal_size_are_planned_with_a_larger_one() -> None:
+    unequal = pilot_over([(20, 18), *[(4, 2), (4, 4)] * 15])
+    assert unequal.clusters is not None
+    assert unequal.clusters.size == pytest.approx(880 / 140)
+    assert unequal.clusters.size_error > 2
+    equal = replace(unequal, clusters=replace(unequal.clusters, size_error=0.0))
+    goal, certain = Goal(value=0.15), Goal(value=0.15, assurance=None)
+    assert (cases_planned(unequal, goal, (1, 1)) or 0) > (cases_planned(equal, goal, (1, 1)) or 0)
+    assert cases_planned(unequal, certain, (1, 1)) == cases_planned(equal, certain, (1, 1))
+    same = pilot_over([(4, 2), (4, 4)] * 15)
+    assert same.clusters is not None
+    assert same.clusters.size_error == 0
+
+
+@pytest.mark.slow
+def test_a_width_over_clusters_of_unequal_size_is_met_nearly_as_often_as_assured() -> None:
+    rng, goal, met = np.random.default_rng(4), Goal(value=0.15), []
+    for _ in range(60):
+        cases = cases_planned(pilot_over(documents(rng, clusters=80)), goal, (1, 1))
+        assert cases is not None
+        met += [width_over(documents(rng, clusters=cases, cases=cases)) <= goal.value for _ in range(8)]
+    assert np.mean(met) >= 0.7

@@ -14,6 +14,7 @@ from judgeharness_integrations.analysis.calibration.population import (
     column_text,
     lengths_of,
 )
+from judgeharness_integrations.analysis.calibration.transport import unlike_others
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -50,3 +51,12 @@ def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column:
         )
         for (_, case_id), (rows, criteria) in found.items()
     ]
+
+
+def unlike_labelled(criterion: str, cases: Iterable[CaseDecision], what: str) -> str:
+    """Return that cases without a gold label are not like those with one, and `what` follows; see `unlike_others`."""
+    sides: tuple[list[CaseDecision], list[CaseDecision]] = ([], [])
+    for case in cases:
+        sides[case.gold is None].append(case)
+    labelled, others = (facts_of_decisions({criterion: side}, column=None) for side in sides)
+    return unlike_others(labelled, others, what)

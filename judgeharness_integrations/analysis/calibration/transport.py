@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from judgeharness_integrations.analysis.calibration.population import CHARACTERS, Population, length_start
+from judgeharness_integrations.analysis.calibration.population import (
+    CHARACTERS,
+    CaseFacts,
+    Population,
+    length_start,
+    population_of,
+)
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import SMALLEST_EXPECTED, homogeneity_p, stratum_text
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
@@ -24,6 +30,7 @@ __all__ = [
     "ShiftTest",
     "shift_test",
     "transported",
+    "unlike_others",
 ]
 
 ALPHA: Final = 0.01  # a report is made of every run: one in a hundred is called shifted by chance
@@ -39,6 +46,8 @@ _BATCH: Final = "one value in all labelled cases and another in all of the run, 
 _UNCOUNTED: Final = "the calibration was saved by an earlier version, without what its cases are like: calibrate again"
 _ALIKE: Final = "no difference was found between this run's cases and the labelled ones"
 _WHAT_TO_DO: Final = "label cases of this run and measure again on them"
+
+_DRAW: Final = "label a random sample of the cases"
 
 _Counts = Mapping[str, int]
 _Group = tuple[str, ...]
@@ -117,10 +126,14 @@ class ShiftTest:
             return f"whether this run's cases are like the labelled ones was not measured: {self.reason}"
         if not self.shifted:
             return self._alike()
-        apart = sorted((one for one in self.features if one.shifted), key=lambda one: one.p_adjusted or 0.0)
-        named = ", ".join(map(str, apart[:_MOST_NAMED]))
-        more = f" and {len(apart) - _MOST_NAMED} more features" if len(apart) > _MOST_NAMED else ""
-        return f"this run's cases are not like the labelled ones in {named}{more}: {_WHAT_TO_DO}"
+        return f"this run's cases are not like the labelled ones in {self.apart}: {_WHAT_TO_DO}"
+
+    @property
+    def apart(self) -> str:
+        """In what the cases are shifted, the surest difference first; empty where they are not."""
+        found = sorted((one for one in self.features if one.shifted), key=lambda one: one.p_adjusted or 0.0)
+        named = ", ".join(map(str, found[:_MOST_NAMED]))
+        return f"{named} and {len(found) - _MOST_NAMED} more features" if len(found) > _MOST_NAMED else named
 
     def _alike(self) -> str:
         tested = [one for one in self.features if one.p_adjusted is not None]
@@ -180,6 +193,28 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
         reason = "; ".join(dict.fromkeys(f"{one.name}: {one.reason}" for one in features))
         return ShiftTest(shifted=None, features=tuple(features), reason=reason)
     return ShiftTest(shifted=any(one.shifted for one in features), features=tuple(features))
+
+
+def unlike_others(labelled: Iterable[CaseFacts], others: Iterable[CaseFacts], what: str) -> str:
+    """Return that the labelled cases of a run are not like its others, and what follows; see `shift_test`.
+
+    Whether they are decided alike `calibration.selection` tests, exactly.
+
+    Args:
+        labelled: cases that have a label.
+        others: cases of the same run and criterion that have none.
+        what: follows from it.
+
+    Returns:
+        Nothing where no difference was found, or none could be tested.
+
+    """
+    known = population_of(labelled)
+    test = shift_test(known, population_of(others, columns=known.columns))
+    apart = replace(test, features=tuple(one for one in test.features if one.feature != "decisions")).apart
+    if not apart:
+        return ""
+    return f"the cases here without a label are not like the labelled ones in {apart}; {what}: {_DRAW}"
 
 
 def _features(labelled: Population, run: Population, copies: float) -> Iterator[ShiftFeature]:

@@ -20,7 +20,7 @@ from judgeharness_integrations.analysis.aggregation.deciding import samples_plan
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, unlike_labelled
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
@@ -324,7 +324,7 @@ def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
 
 
 def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
-    """Return the refusal where cases were labelled by what was decided about them: labels speak for no others then."""
+    """Return the refusal where labels speak for no other cases: these are decided otherwise, or unlike the labelled."""
     cases = [
         LabelledItem(
             case_id=case.case_id,
@@ -336,9 +336,11 @@ def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
         for case in (item.case for item in items)
     ]
     found = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
-    if found is None or not found.found:
-        return None
-    return Refusal(reason=found.told("no certificate stands on them"), labels=None, votes=None)
+    what = "no certificate stands on them"
+    if found is not None and found.found:
+        return Refusal(reason=found.told(what), labels=None, votes=None)
+    reason = unlike_labelled(criterion, [item.case for item in items], what)
+    return Refusal(reason=reason, labels=None, votes=None) if reason else None
 
 
 def _untold(items: Sequence[_Item], criterion: str) -> str:

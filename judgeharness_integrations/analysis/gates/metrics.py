@@ -13,9 +13,12 @@ from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
 from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_gold_alone
+from judgeharness_integrations.analysis.calibration.population import CaseFacts
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.rivals import Candidate, Label, labels_of_case, one_of, rivals_of
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import unlike_others
+from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -320,8 +323,9 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
 
 
 def _selected(cases: CriterionCases) -> str:
-    """Return that which cases have a gold label goes with what the judge decided; empty where it does not."""
+    """Return that which cases have a gold label goes with what was decided or what they are like; empty if not."""
     name = cases.summary.criterion
+    asked = [pair for pair in cases.pairs if pair[0].rows]  # of a case that was never asked neither is known
     items = [
         LabelledItem(
             case_id=result.case_id,
@@ -330,12 +334,22 @@ def _selected(cases: CriterionCases) -> str:
             verdict=measured.verdict,
             status=measured.status,
         )
-        for result, measured in cases.pairs
-        if result.rows  # of a case that was never asked neither is known
+        for result, measured in asked
     ]
     clusters = {result.case_id: key for (result, _), key in zip(cases.pairs, cases.clusters, strict=False)}
-    found = selection_of_items(items, name, clusters)
-    return "" if found is None or not found.found else found.told("accuracy on them is not that of the run")
+    found, what = selection_of_items(items, name, clusters), "accuracy on them is not that of the run"
+    if found is not None and found.found:
+        return found.told(what)
+    facts: dict[bool, list[CaseFacts]] = {True: [], False: []}
+    for (result, _), item in zip(asked, items, strict=True):
+        key = clusters[result.case_id]
+        facts[item.gold is not None].append(facts_of_result(result, {}, column=None, cluster=key, criteria={name}))
+    return unlike_others(facts[True], facts[False], what)
+
+
+def _abstention(cases: CriterionCases, _: str | None) -> Measured:
+    """Return how often the judge abstains; one that never answered is not known to do so seldom."""
+    return _share(cases, "abstention") if cases.sampled else Measured(missing="no sample holds a verdict")
 
 
 def _consistency(cases: CriterionCases, _: str | None) -> Measured:
@@ -486,7 +500,7 @@ METRIC_MEASURES: Final[dict[str, Callable[[CriterionCases, str | None], Measured
     "rate": _rate,
     "accuracy": _accuracy,
     "coverage": lambda cases, _: _share(cases, "coverage"),
-    "abstention": lambda cases, _: _share(cases, "abstention"),
+    "abstention": _abstention,
     "not_graded": lambda cases, _: _share(cases, "not_graded", missing=True),
     "consistency": _consistency,
     "agreement": _agreement,

@@ -44,6 +44,7 @@ _TRUTHS_OF_PAIRS: Final = 64  # each takes five times as long, and power is smoo
 _QUESTIONS: Final = 6
 _GROWTH: Final = 1.1347241384015194  # the positive root of x^(d + 1) = x + 1 for six dimensions
 _EDGE: Final = 1e-6
+_LEAST_DEGREES: Final = 0.5  # of one large cluster beside few single cases
 _HALVINGS: Final = 25
 _POOL: Final = 2_000
 _FOLDS: Final = 1_000
@@ -54,11 +55,15 @@ _NOISELESS: Final = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of the variance of a s
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSizes:
-    """Clusters of a pilot: how many, their size (weighted by cases), and the correlation of two cases of one."""
+    """Clusters of a pilot: how many, their size (weighted by cases), and the correlation of two cases of one.
+
+    `size_error` is the standard error of the size: 0 of clusters of one size.
+    """
 
     count: int
     size: float
     correlation: float
+    size_error: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,22 +230,23 @@ class Truths:
         found = None if self.pilot is None else self.pilot.clusters
         if found is None or self.pilot is None:
             return Alone()
-        return Clustered(
-            size=found.size, correlations=self._correlations(self.pilot, found), spreads=self._points[:, 3]
-        )
+        size = found.size if self._certain else found.size + found.size_error  # studies draw other sizes, too
+        return Clustered(size=size, correlations=self._correlations(self.pilot, found), spreads=self._points[:, 3])
 
     def _correlations(self, pilot: Pilot, found: ClusterSizes) -> Floats:
         """Return plausible correlations of two cases of a cluster: the pivot of mean squares' ratio (Searle 1971).
 
-        Hits of clusters are skewed where a label is rare. Their mean square then varies as one of fewer clusters: its
-        squared coefficient of variation is 2 / (m - 1) + kurtosis / m for m of them.
+        Clusters of unequal size count as their effective number. Hits of clusters are skewed where a label is rare.
+        Their mean square then varies as one of fewer clusters: its squared coefficient of variation is
+        2 / (m - 1) + kurtosis / m for m of them.
         """
         size, share = found.size, found.correlation
         if self._certain:
             return np.full(len(self._points), share)
         observed = (1 + (size - 1) * share) / (1 - min(share, 1 - _EDGE))
         heavy = 0.0 if self.mean is None else max(0.0, _kurtosis(pilot.mean, found, pilot.cases))
-        degrees = (found.count - 1) / (1 + heavy / 2 * (found.count - 1) / found.count)
+        number = pilot.cases / found.size
+        degrees = max(_LEAST_DEGREES, number - 1) / (1 + heavy / 2 * (number - 1) / number)
         ratio = observed / fdtri(degrees, max(1, pilot.cases - found.count), self._points[:, 2])
         odds = np.maximum(0.0, (ratio - 1) / size)
         correlations: Floats = odds / (1 + odds)
@@ -429,7 +435,9 @@ def _clusters(keys: Sequence[Cluster], means: Sequence[float]) -> ClusterSizes |
     usual = (cases - squares / cases) / (count - 1)
     spread = between + (usual - 1) * inside
     alike = (between - inside) / spread if spread else 1.0
-    return ClusterSizes(count=count, size=squares / cases, correlation=min(1.0, max(0.0, alike)))
+    size = squares / cases
+    error = math.sqrt(sum((one * one - size * one) ** 2 for one in sizes) * count / (count - 1)) / cases
+    return ClusterSizes(count=count, size=size, correlation=min(1.0, max(0.0, alike)), size_error=error)
 
 
 def _counts(rows: Iterable[VerdictRow]) -> Counter[Verdict]:
