@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, UsageError
+from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
 from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
@@ -163,7 +163,7 @@ def checked_passport(
 
     Raises:
         UsageError: the passport has no canary, or a state is missing or another one.
-        NotGradedError: the judge answers nothing.
+        NotGradedError: the judge answers nothing, or a question about fewer than half of the states.
 
     """
     if passport.canary is None:
@@ -181,11 +181,23 @@ def checked_passport(
     rows = [row for result in results for row in rows_of(result)]
     now = clock().isoformat(timespec="seconds")
     added = _round(rows, states, VOTES[0], at=now)
+    _refuse_silence(passport.canary, added)
     canary = replace(passport.canary, rounds=(*passport.canary.rounds, added))
     questions = canary.criteria
     level = CANARY_ALPHA / len(questions)
     reports = {name: watch(canary.days(name), alpha=level) for name in questions}
     return replace(passport, canary=canary), reports
+
+
+def _refuse_silence(canary: Canary, added: Round) -> None:
+    """Refuse a round in which a question was answered about fewer than half of the states that it once was about."""
+    for name in canary.criteria:
+        *earlier, now = (sum(name in found for found in one.answers.values()) for one in (*canary.rounds, added))
+        if 2 * now < max(earlier):
+            raise NotGradedError(
+                f"the judge answered {now} of {max(earlier)} frozen states about {name!r:.60} with probabilities, too "
+                "few to tell whether it has moved: ask as the passport was taken."
+            )
 
 
 def rows_of(result: HarnessResult) -> tuple[VerdictRow, ...]:

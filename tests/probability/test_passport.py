@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from support.planted_probabilities_judge import PlantedJudge, planted_cases
 
-from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations import Criterion, JudgeHarness
 from judgeharness_integrations._errors import CaseError, ConfigError, NotGradedError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import ASK, Canary, Passport
@@ -89,6 +90,23 @@ def test_it_is_saved_and_read_again(passport: Passport, tmp_path: Path) -> None:
         Passport.from_dict(broken)
     with pytest.raises(ConfigError, match="damaged"):
         Passport.from_dict({**passport.to_dict(), "questions": [{}]})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("threshold", float("nan")), ("threshold", -1), ("threshold", 2), ("map", None)]
+)
+def test_a_damaged_threshold_certifies_nothing(passport: Passport, key: str, value: Any) -> None:
+    broken = passport.to_dict()
+    broken["questions"][0]["trust"][key] = value
+    with pytest.raises(ConfigError, match="damaged"):
+        Passport.from_dict(json.loads(json.dumps(broken)))
+
+
+def test_a_map_of_other_options_is_damage(passport: Passport) -> None:
+    broken = passport.to_dict()
+    broken["questions"][0]["options"] = ["A", "B"]
+    with pytest.raises(ConfigError, match="the map is of other options"):
+        Passport.from_dict(broken)
 
 
 def test_a_harness_decides_as_it_says(passport: Passport) -> None:
@@ -286,3 +304,30 @@ def test_a_refusal_says_how_many_labels_would_do() -> None:
 
 def test_a_canary_without_a_round_of_a_question_has_none() -> None:
     assert Canary(states={}, rounds=()).criteria == ()
+
+
+def test_a_canary_that_says_nothing_is_no_quiet_one(passport: Passport) -> None:
+    silent = ScriptedJudge(["PASS"], criteria=PlantedJudge.criteria)
+    with pytest.raises(NotGradedError, match="answered 0 of 20 frozen states about 'correct'"):
+        checked_passport(passport, silent, CASES)
+    renamed = ScriptedJudge(["PASS"], criteria=(Criterion(name="kind", labels=("PASS", "FAIL")),))
+    with pytest.raises(NotGradedError, match="about 'correct'"):
+        checked_passport(passport, renamed, CASES)
+
+
+def test_labels_of_the_surest_answers_alone_certify_nothing() -> None:
+    source = random.Random(4)  # noqa: S311 - cases, no secret
+    rows = []
+    for number in range(400):
+        sure, gold = source.uniform(0.5, 1), source.choice(["PASS", "FAIL"])
+        right = source.random() < (0.99 if sure > 0.9 else 0.5)
+        share = sure if right == (gold == "PASS") else 1 - sure
+        verdict = "PASS" if share >= 0.5 else "FAIL"
+        shares = {"PASS": share, "FAIL": 1 - share}
+        known = gold if sure > 0.9 else None
+        rows.append(VerdictRow(case_id=f"c{number}", verdict=verdict, probabilities=shares, gold=known))
+    (question,) = question_passports(rows)
+    assert question.trust is not None
+    assert question.trust.threshold is None
+    assert "were selected by what the judge decided" in str(question.trust.refusal)
+    assert "without a label are judged" in str(question.trust.refusal)

@@ -33,6 +33,7 @@ from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
 _PLAIN = "none"
 VOTES: Final = (_PLAIN, "position_swap")  # what a decision is averaged over
 _HALVES = 2
+_SHOWN = 3  # decimals
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected
 _Shares = Mapping[str, float]
 
@@ -157,20 +158,30 @@ class _Question:
         return [max(by.apply(mean).values()) for mean in self.means.values()]
 
     def _selected(self, labelled: LabelledRows) -> str:
-        """Return that cases were labelled by what the judge said of them; empty where nothing shows that."""
+        """Return that cases were labelled by what the judge said of them; empty where nothing shows that.
+
+        By the option it chose, or by how sure it was: labels of the surest answers alone speak for no others.
+        """
         people = frozenset(labelled.places)
-        items = [
-            LabelledItem(
-                case_id=place[1],
-                criterion=self.criterion,
-                gold=_LABELLED if place in people else None,
-                verdict=most_probable(mean),
-                status="decided",
-            )
-            for place, mean in self.means.items()
-        ]
-        found = selection_of_items(items, self.criterion, self.clusters)
-        return "" if found is None or not found.found else found.told("no answer is certified on them")
+        for read in (most_probable, _highest):
+            items = [
+                LabelledItem(
+                    case_id=place[1],
+                    criterion=self.criterion,
+                    gold=_LABELLED if place in people else None,
+                    verdict=read(mean),
+                    status="decided",
+                )
+                for place, mean in self.means.items()
+            ]
+            found = selection_of_items(items, self.criterion, self.clusters)
+            if found is not None and found.found:
+                return found.told("no answer is certified on them")
+        return ""
+
+
+def _highest(shares: _Shares) -> float:
+    return round(max(shares.values()), _SHOWN)
 
 
 def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> Trust:

@@ -239,6 +239,8 @@ class Passport(SavedMeasurement):
         for question in data["questions"]:
             if (question["trust"] or {}).get("map") is not None:
                 ProbabilityMap.from_dict(question["trust"]["map"])  # whose numbers have to fit each other
+        for known in questions:
+            _check_fit(known)
         return {"questions": questions, "canary": TypeAdapter(Canary | None).validate_python(data["canary"])}
 
 
@@ -263,6 +265,22 @@ class PassportRule:
         if shares is None:
             return not_graded("a passport reads probabilities, which some answers do not hold")
         return question.decide(shares)
+
+
+def _check_fit(question: QuestionPassport) -> None:
+    """Check that what decisions depend on can be: a threshold that is no number would certify everything.
+
+    Raises:
+        ValueError: naming what cannot.
+
+    """
+    trust = question.trust
+    if trust is None:
+        return
+    if trust.map is not None and trust.map.options != question.options:
+        raise ValueError("the map is of other options")
+    if trust.threshold is not None and (trust.map is None or not 0 <= trust.threshold <= 1):
+        raise ValueError(f"threshold {trust.threshold:g} without a map, or not from 0 to 1")
 
 
 def _without_rule(parts: Mapping[str, Any]) -> dict[str, Any]:
