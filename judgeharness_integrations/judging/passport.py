@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
-from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
-from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
+from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
+from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
 from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.loop import run_sync

@@ -149,9 +149,11 @@ def test_another_rule_does_not_expire_it_and_other_perturbations_do(passport: Pa
 
 def test_questions_it_does_not_know_and_answers_without_probabilities_are_not_graded(passport: Passport) -> None:
     rule = passport.rule()
-    row = VerdictRow(case_id="c", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1})
+    row = VerdictRow(
+        case_id="c", judge="planted", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1}
+    )
     assert rule.decide([row]).reason == "the passport on labels holds no question 'kind'"
-    failed = VerdictRow(case_id="c", verdict=None, outcome="refused", criterion="correct")
+    failed = VerdictRow(case_id="c", judge="planted", verdict=None, outcome="refused", criterion="correct")
     known = replace(row, criterion="correct")
     assert rule.decide([known, failed]).reason == "1 of 2 samples failed, and the passport is of all of them"
     assert "reads probabilities" in rule.decide([replace(row, criterion="correct", probabilities=None)]).reason
@@ -331,3 +333,18 @@ def test_labels_of_the_surest_answers_alone_certify_nothing() -> None:
     assert question.trust.threshold is None
     assert "were selected by what the judge decided" in str(question.trust.refusal)
     assert "without a label are judged" in str(question.trust.refusal)
+
+
+def test_a_log_of_another_judge_is_not_decided_and_other_forms_are_not_averaged(passport: Passport) -> None:
+    sure: dict[str, Any] = {"criterion": "correct", "verdict": "PASS", "probabilities": {"PASS": 1.0, "FAIL": 0.0}}
+    mine = VerdictRow(case_id="c", judge="planted", **sure)
+    assert passport.rule().decide([mine]).status == "decided"
+    other = passport.rule().decide([replace(mine, judge="other")])
+    assert (other.status, other.reason) == ("abstained", "the passport on labels is of 'planted' and not of 'other'")
+    negated = replace(mine, perturbation="negated", verdict="FAIL", probabilities={"PASS": 0.0, "FAIL": 1.0})
+    assert passport.rule().decide([mine, negated]).verdict == "PASS"
+    assert "averaged over none" in passport.rule().decide([negated]).reason
+    both = replace(passport, design={"perturbations": ["none", "position_swap"]})
+    assert "averaged over none, position_swap" in both.rule().decide([mine]).reason
+    read_off_a_log = replace(passport, design=None, parts=None)
+    assert read_off_a_log.rule().decide([mine, negated]).verdict == "PASS"

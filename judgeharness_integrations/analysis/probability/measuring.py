@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
@@ -18,7 +17,7 @@ from judgeharness_integrations.analysis.probability.fitting import choose, fold_
 from judgeharness_integrations.analysis.probability.forecasts import Forecasts
 from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand
 from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-from judgeharness_integrations.analysis.probability.passport import FormChange, Noise, QuestionPassport, Trust
+from judgeharness_integrations.analysis.probability.passport import VOTES, FormChange, Noise, QuestionPassport, Trust
 from judgeharness_integrations.analysis.probability.report import FEWEST, assess
 from judgeharness_integrations.analysis.probability.rows import (
     LabelledRows,
@@ -30,8 +29,6 @@ from judgeharness_integrations.analysis.probability.rows import (
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
 
-_PLAIN = "none"
-VOTES: Final = (_PLAIN, "position_swap")  # what a decision is averaged over
 _HALVES = 2
 _SHOWN = 3  # decimals
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected
