@@ -211,7 +211,8 @@ def test_scores_have_forms_and_no_threshold() -> None:
         for name in ("none", "retest", "option_order")
     ]
     question = question_passports(rows)[0]
-    assert question.trust is None
+    assert question.trust is not None
+    assert question.trust.threshold is None
     assert question.noise is not None
     assert question.noise.identical.value == 1
 
@@ -348,3 +349,12 @@ def test_a_log_of_another_judge_is_not_decided_and_other_forms_are_not_averaged(
     assert "averaged over none, position_swap" in both.rule().decide([mine]).reason
     read_off_a_log = replace(passport, design=None, parts=None)
     assert read_off_a_log.rule().decide([mine, negated]).verdict == "PASS"
+
+
+def test_labels_of_a_score_are_said_to_certify_nothing() -> None:
+    facts: dict[str, Any] = {"criterion": "tone", "verdict": 2.0, "probabilities": {"1": 0.5, "3": 0.5}}
+    (question,) = question_passports([VerdictRow(case_id=f"c{n}", gold=2 if n else None, **facts) for n in range(40)])
+    assert question.trust is not None
+    assert (question.trust.labelled, question.trust.clusters, question.trust.threshold) == (39, 39, None)
+    assert "levels of a score, of which none is certified" in str(question.trust.refusal)
+    assert "levels of a score" in question.decide({"1": 0.0, "3": 1.0}).reason

@@ -91,6 +91,7 @@ class _Question:
     criterion: str
     means: Mapping[tuple[str, str], _Shares]
     labelled: LabelledRows | None
+    graded: frozenset[str]  # cases of a score with a label
     clusters: Mapping[str, Hashable]
     band: RetestBand | None
     changes: Mapping[str, AnswerChange]
@@ -104,6 +105,7 @@ class _Question:
             criterion=criterion,
             means=means,
             labelled=None if scored else labelled_rows(rows, votes=votes),
+            graded=frozenset(row.case_id for row in rows if scored and row.gold is not None),
             clusters=Clusters.of_rows(rows).by_case(),
             band=rows_band(rows),
             changes=rows_changes(rows),
@@ -118,7 +120,21 @@ class _Question:
             cases=len(self.means),
             noise=None if band is None else Noise(n=band.n, change=band.change, identical=band.identical),
             forms=tuple(self._forms()),
-            trust=None if self.labelled is None else self._trust(self.labelled, bars.agreement, level, seed),
+            trust=self._trust_of_levels(bars.agreement, level)
+            if self.labelled is None
+            else self._trust(self.labelled, bars.agreement, level, seed),
+        )
+
+    def _trust_of_levels(self, agreement: float, level: float) -> Trust | None:
+        """Return that labels of a score certify nothing; None without any."""
+        if not self.graded:
+            return None
+        return Trust(
+            labelled=len(self.graded),
+            clusters=len({self.clusters[case] for case in self.graded}),
+            agreement=agreement,
+            level=level,
+            refusal="its answers are levels of a score, of which none is certified: calibrate the score instead",
         )
 
     def _forms(self) -> Iterable[FormChange]:
