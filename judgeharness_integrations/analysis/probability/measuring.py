@@ -10,7 +10,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_score
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.selection import selection_by_sureness, selection_of_items
 from judgeharness_integrations.analysis.certifying.measuring import shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
 from judgeharness_integrations.analysis.probability.fitting import choose, fold_of, mapped
@@ -30,7 +30,6 @@ from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
 
 _HALVES = 2
-_SHOWN = 3  # decimals
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected
 _Shares = Mapping[str, float]
 
@@ -176,25 +175,24 @@ class _Question:
         By the option it chose, or by how sure it was: labels of the surest answers alone speak for no others.
         """
         people = frozenset(labelled.places)
-        for read in (most_probable, _highest):
-            items = [
-                LabelledItem(
-                    case_id=place[1],
-                    criterion=self.criterion,
-                    gold=_LABELLED if place in people else None,
-                    verdict=read(mean),
-                    status="decided",
-                )
-                for place, mean in self.means.items()
-            ]
-            found = selection_of_items(items, self.criterion, self.clusters)
-            if found is not None and found.found:
-                return found.told("no answer is certified on them")
-        return ""
-
-
-def _highest(shares: _Shares) -> float:
-    return round(max(shares.values()), _SHOWN)
+        items = [
+            LabelledItem(
+                case_id=place[1],
+                criterion=self.criterion,
+                gold=_LABELLED if place in people else None,
+                verdict=most_probable(mean),
+                status="decided",
+            )
+            for place, mean in self.means.items()
+        ]
+        by_option = selection_of_items(items, self.criterion, self.clusters)
+        by_sureness = selection_by_sureness(
+            [max(mean.values()) for mean in self.means.values()],
+            [place in people for place in self.means],
+            [self.clusters.get(case, case) for _, case in self.means],
+        )
+        found = next((one for one in (by_option, by_sureness) if one is not None and one.found), None)
+        return "" if found is None else found.told("no answer is certified on them")
 
 
 def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> Trust:
