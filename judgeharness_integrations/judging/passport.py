@@ -49,6 +49,7 @@ class PassportOffice:
 
     Raises:
         CaseError: there are no cases.
+        UsageError: `formed` is below 1, or `frozen` below 0.
 
     """
 
@@ -71,6 +72,8 @@ class PassportOffice:
         """Prepare; nothing is asked yet."""
         if not cases:
             raise CaseError("a passport is taken on cases: give about 50, and 100 with labels.")
+        if formed < 1 or frozen < 0:
+            raise UsageError(f"formed must be 1 or more and frozen 0 or more, not {formed} and {frozen}.")
         self.judge: Judge = as_judge(judge)
         self.cases, self.name, self.source, self.bars, self.seed = list(cases), name, source, bars or Bars(), seed
         self._formed, self._frozen = formed, frozen
@@ -166,7 +169,7 @@ def checked_passport(
         NotGradedError: the judge answers nothing, or a question about fewer than half of the states.
 
     """
-    if passport.canary is None:
+    if passport.canary is None or not passport.canary.criteria:
         raise UsageError("the passport has no canary: take it anew with frozen states.")
     known = {case_id_of(case): case for case in cases}
     states = passport.canary.states

@@ -358,3 +358,17 @@ def test_labels_of_a_score_are_said_to_certify_nothing() -> None:
     assert (question.trust.labelled, question.trust.clusters, question.trust.threshold) == (39, 39, None)
     assert "levels of a score, of which none is certified" in str(question.trust.refusal)
     assert "levels of a score" in question.decide({"1": 0.0, "3": 1.0}).reason
+
+
+def test_labels_of_a_model_are_called_so(passport: Passport) -> None:
+    told = section_markdown(passport_section(replace(passport, source="model:gpt")))
+    assert "the labels are those of gpt, a model: what is certified is agreement with it" in told
+    assert "a model: what is certified" not in section_markdown(passport_section(passport))
+
+
+def test_how_many_cases_are_formed_and_frozen_is_checked(passport: Passport) -> None:
+    for wrong in ({"formed": 0}, {"formed": -1}, {"frozen": -5}):
+        with pytest.raises(UsageError, match="formed must be 1 or more and frozen 0 or more"):
+            PassportOffice(PlantedJudge(), CASES, **wrong)
+    with pytest.raises(UsageError, match="has no canary"):
+        checked_passport(replace(passport, canary=Canary(states={}, rounds=())), PlantedJudge(), CASES)
