@@ -98,3 +98,25 @@ def test_how_alike_members_err_takes_labels_of_the_criterion() -> None:
     unlabelled = [VerdictRow(case_id="c", judge=judge, verdict="PASS") for judge in JUDGES]
     with pytest.raises(UsageError, match="has a gold label"):
         panel_errors(panel_votes(unlabelled, JUDGES), "verdict")
+
+
+def test_members_that_judged_in_runs_of_their_own_are_one_panel() -> None:
+    rows = [replace(row, run=f"run of {row.judge}") for row in planted(20)]
+    votes = panel_votes(rows, JUDGES)
+    (measured,) = replay(votes.rows, "majority").judges
+    assert measured.cases == 20
+    assert {row.run for row in votes.rows} == {""}
+
+
+def test_a_member_that_judged_a_case_in_two_runs_is_refused() -> None:
+    rows = planted(2)
+    with pytest.raises(
+        UsageError, match="judge 'a' judged case 'c0' in the runs '' and 'again': give the rows of one run"
+    ):
+        panel_votes([*rows, *(replace(row, run="again") for row in rows)], JUDGES)
+
+
+def test_a_judge_of_the_log_that_is_no_member_keeps_its_name() -> None:
+    rows = planted(2)
+    with pytest.raises(UsageError, match="a judge is called 'c' already"):
+        panel_votes(rows, ["a", "b"], name="c")

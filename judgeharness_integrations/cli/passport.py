@@ -194,7 +194,8 @@ def _told(passport: Passport, request: PassportRequest) -> int:
 
 
 def _log_beside(out: Path) -> Path:
-    return out.with_suffix(".sqlite")
+    """Return where answers are kept until the passport is whole: no file that --out or another command writes."""
+    return out.with_name(f"{out.name}.answers.sqlite")
 
 
 def _keep_answers(out: Path, measured_at: str) -> None:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, UsageError
+from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
-from judgeharness_integrations.analysis.probability.measuring import VOTES, Bars, question_passports
-from judgeharness_integrations.analysis.probability.passport import Canary, Passport, Round
+from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
+from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
 from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.loop import run_sync
@@ -49,6 +49,7 @@ class PassportOffice:
 
     Raises:
         CaseError: there are no cases.
+        UsageError: `formed` is below 1, or `frozen` below 0.
 
     """
 
@@ -71,6 +72,8 @@ class PassportOffice:
         """Prepare; nothing is asked yet."""
         if not cases:
             raise CaseError("a passport is taken on cases: give about 50, and 100 with labels.")
+        if formed < 1 or frozen < 0:
+            raise UsageError(f"formed must be 1 or more and frozen 0 or more, not {formed} and {frozen}.")
         self.judge: Judge = as_judge(judge)
         self.cases, self.name, self.source, self.bars, self.seed = list(cases), name, source, bars or Bars(), seed
         self._formed, self._frozen = formed, frozen
@@ -163,10 +166,10 @@ def checked_passport(
 
     Raises:
         UsageError: the passport has no canary, or a state is missing or another one.
-        NotGradedError: the judge answers nothing.
+        NotGradedError: the judge answers nothing, or a question about fewer than half of the states.
 
     """
-    if passport.canary is None:
+    if passport.canary is None or not passport.canary.criteria:
         raise UsageError("the passport has no canary: take it anew with frozen states.")
     known = {case_id_of(case): case for case in cases}
     states = passport.canary.states
@@ -181,11 +184,23 @@ def checked_passport(
     rows = [row for result in results for row in rows_of(result)]
     now = clock().isoformat(timespec="seconds")
     added = _round(rows, states, VOTES[0], at=now)
+    _refuse_silence(passport.canary, added)
     canary = replace(passport.canary, rounds=(*passport.canary.rounds, added))
     questions = canary.criteria
     level = CANARY_ALPHA / len(questions)
     reports = {name: watch(canary.days(name), alpha=level) for name in questions}
     return replace(passport, canary=canary), reports
+
+
+def _refuse_silence(canary: Canary, added: Round) -> None:
+    """Refuse a round in which a question was answered about fewer than half of the states that it once was about."""
+    for name in canary.criteria:
+        *earlier, now = (sum(name in found for found in one.answers.values()) for one in (*canary.rounds, added))
+        if 2 * now < max(earlier):
+            raise NotGradedError(
+                f"the judge answered {now} of {max(earlier)} frozen states about {name!r:.60} with probabilities, too "
+                "few to tell whether it has moved: ask as the passport was taken."
+            )
 
 
 def rows_of(result: HarnessResult) -> tuple[VerdictRow, ...]:

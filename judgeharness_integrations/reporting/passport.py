@@ -62,6 +62,9 @@ def _answer(passport: Passport) -> str:
 
 
 def _blocks(passport: Passport) -> Iterator[Block]:
+    if not passport.calibrated:
+        model = passport.source.removeprefix("model:")
+        yield Strong(f"the labels are those of {model}, a model: what is certified is agreement with it")
     for question in passport.questions:
         yield from _question(question)
     if passport.canary is not None and passport.canary.rounds:

@@ -54,6 +54,7 @@ TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_t
 FIRST_ROW_ONLY = ("raw", *TOKENS, "latency_s", "attempts")  # of the rows of one call
 _FEWEST_OPTIONS = 2
 _ROUNDED = 0.01  # by which a probability may be off, where a provider rounds
+_LARGEST_GAP = 0.5  # of a sum of many of them: what says nothing about any option is no answer
 LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores below it stay finite
 
 
@@ -176,7 +177,7 @@ def probabilities_from_json(value: object) -> dict[str, float] | None:
     They are kept as given: rounded ones need not sum to 1 exactly, and an option may have none of it.
 
     Raises:
-        ValueError: it is no mapping of at least two texts to probabilities that sum to 1, up to .01 an option.
+        ValueError: it is no mapping of two texts or more to probabilities that sum to 1, up to .01 each and .5 in all.
 
     """
     if value is None:
@@ -190,7 +191,7 @@ def probabilities_from_json(value: object) -> dict[str, float] | None:
     if not all(is_number(share) and 0 <= share <= 1 for share in value.values()):
         msg = "a probability must be a number from 0 to 1"
         raise ValueError(msg)
-    if abs(sum(value.values()) - 1) > _ROUNDED * len(value):
+    if abs(sum(value.values()) - 1) > min(_ROUNDED * len(value), _LARGEST_GAP):
         msg = f"the probabilities of all options must sum to 1, not {sum(value.values()):.4g}"
         raise ValueError(msg)
     return {name: float(share) for name, share in value.items()}

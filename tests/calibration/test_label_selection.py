@@ -20,6 +20,7 @@ from judgeharness_integrations.analysis.calibration.measure import stratified, w
 from judgeharness_integrations.analysis.calibration.selection import (
     SELECTION_LEVEL,
     Selection,
+    selection_by_sureness,
     selection_of,
     selection_of_items,
 )
@@ -235,3 +236,20 @@ def test_labels_drawn_at_random_are_called_selected_in_at_most_one_percent(n: in
 def test_labels_on_passed_cases_alone_are_always_found() -> None:
     assert rate_of_alarms(200, 72, 112, lambda n, k, m: np.full(10, m)) == 1.0
     assert rate_of_alarms(100, 30, 75, lambda n, k, m: np.full(10, m)) == 1.0
+
+
+@pytest.mark.parametrize("sure", [10, 50, 90])
+def test_labels_of_the_surest_decisions_are_selected_and_more_of_unsure_ones_are_not(sure: int) -> None:
+    scores = [1.0] * sure + [0.6] * (100 - sure)
+    surest = selection_by_sureness(scores, [score > 0.9 for score in scores])
+    assert surest is not None
+    assert surest.found
+    assert surest.labelled == {"at least 1 sure": sure}
+    assert surest.unlabelled == {"less than 1 sure": 100 - sure}
+    assert selection_by_sureness(scores, [score < 0.9 for score in scores]) is None
+
+
+def test_there_is_no_selection_by_sureness_where_nothing_differs() -> None:
+    assert selection_by_sureness([], []) is None
+    assert selection_by_sureness([0.8] * 9, [True] * 4 + [False] * 5) is None
+    assert selection_by_sureness([0.8, 0.9], [True, True]) is None

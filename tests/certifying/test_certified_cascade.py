@@ -117,3 +117,12 @@ def test_nothing_decided_has_no_price() -> None:
     coin = [replace(row, verdict=("PASS", "FAIL")[row.repetition % 2]) for row in rows]
     report = cascade_log(coin, cascade)
     assert (report.decided, report.calls_per_decision, report.agreement) == (0, None, None)
+
+
+def test_cases_judged_in_two_runs_are_refused() -> None:
+    rows = planted(600, cheap=0.6)
+    twice = [*rows, *(replace(row, run="again") for row in rows)]
+    with pytest.raises(UsageError, match="in the runs '' and 'again': give the rows of one run"):
+        certified(twice)
+    with pytest.raises(UsageError, match="give the rows of one run"):
+        cascade_log(twice, certified(rows))

@@ -587,3 +587,18 @@ def test_a_certificate_of_a_judge_that_prefers_the_longer_answer_says_so() -> No
     assert selection.threshold is not None
     sentence = "right more often than one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
     assert selection.untold.endswith(f"{sentence} right on the same 100 decided cases")
+
+
+def test_labels_of_unanimous_decisions_alone_certify_no_others() -> None:
+    rows = [
+        *cases(60, SURE, gold="PASS", prefix="sure"),
+        *cases(60, ["FAIL"] * 4, gold="FAIL", prefix="fail"),
+        *cases(100, SPLIT, gold=None, prefix="split"),
+        *cases(100, ["FAIL", "FAIL", "FAIL", "PASS"], gold=None, prefix="open"),
+    ]
+    found = certificate(rows)
+    assert not found.granted
+    (selection,) = found.selections
+    assert selection.refusal is not None
+    told = "none of 120 labelled cases and 200 of 200 without a label are judged less than 1 sure"
+    assert f"were selected by what the judge decided: {told}" in selection.refusal.reason

@@ -122,3 +122,12 @@ def test_answers_of_an_interrupted_passport_are_not_paid_twice(command: Command,
     again = command("passport", config, "--source", "human", "--out", out)
     assert again.code == 0, again.err
     assert Passport.load(out).granted
+
+
+def test_a_log_of_the_same_stem_is_not_touched(command: Command, config: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.sqlite"
+    mine.write_bytes(b"a log of a run")
+    assert command("passport", config, "--source", "human", "--out", tmp_path / "mine.json").code == 0
+    assert mine.read_bytes() == b"a log of a run"
+    assert command("passport", config, "--source", "human", "--out", tmp_path / "odd.sqlite").code == 0
+    assert Passport.load(tmp_path / "odd.sqlite").granted

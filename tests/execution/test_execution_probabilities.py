@@ -90,6 +90,48 @@ def test_malformed_probabilities_are_a_failed_call() -> None:
     assert "must sum to 1" in str(row.error)
 
 
+def test_options_in_lower_case_change_places_too() -> None:
+    shown, swapped = measured(likely({"a": 0.9, "b": 0.1}, "a"), ["none", "position_swap"]).rows
+    assert (shown.verdict, shown.probabilities) == ("A", {"A": 0.9, "B": 0.1})
+    assert (swapped.verdict, swapped.probabilities) == ("B", {"B": 0.9, "A": 0.1})
+    even = measured(likely({"a": 0.5, "b": 0.5}, None), ["position_swap"]).rows[0]
+    assert (even.criterion, even.outcome, even.probabilities) == ("verdict", "ok", {"B": 0.5, "A": 0.5})
+
+
+def test_options_that_no_swap_can_undo_are_no_answer() -> None:
+    for shares in ({"left": 0.9, "right": 0.1}, {"A": 0.6, "a": 0.3, "b": 0.1, "none": 0.0}):
+        row = measured(likely(shares, "A"), ["position_swap"]).rows[0]
+        assert (row.outcome, row.probabilities) == ("unparsed", None)
+        assert "which is not A, B or TIE" in str(row.reasoning)
+    twice = measured(likely({"A": 0.6, "a": 0.4}, "A"), ["position_swap"]).rows[0]
+    assert (twice.outcome, twice.reasoning) == ("unparsed", "answered about one option twice: A, a")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "answer"),
+    [
+        (Criterion(name="verdict", labels=("PASS", "FAIL")), likely({"A": 0.9, "B": 0.1}, "PASS")),
+        (Criterion(name="verdict", labels=("PASS", "FAIL")), likely({"A": 0.5, "B": 0.5}, None)),
+        (Criterion(name="verdict", scale=(1, 5)), likely({"1": 0.5, "99": 0.5}, 3)),
+        (Criterion(name="verdict", scale=(1, 5)), likely({"good": 0.5, "bad": 0.5}, 3)),
+    ],
+)
+def test_options_that_were_not_declared_are_no_answer(criterion: Criterion, answer: Answer) -> None:
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority | median")
+    row = harness.evaluate(Deciding(answer, criteria=(criterion,)), PAIR).rows[0]
+    assert (row.verdict, row.outcome, row.probabilities) == (None, "unparsed", None)
+    assert "which is not declared" in str(row.reasoning)
+
+
+def test_a_hundred_zeros_are_no_probabilities() -> None:
+    criterion = Criterion(name="verdict", scale=(0, 100))
+    zeros = likely({str(level): 0.0 for level in range(101)}, 3)
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="expected_score")
+    row = harness.evaluate(Deciding(zeros, criteria=(criterion,)), PAIR).rows[0]
+    assert row.outcome == "error"
+    assert "must sum to 1, not 0" in str(row.error)
+
+
 def test_a_recorded_judge_answers_with_them_in_the_frame_shown() -> None:
     harness = JudgeHarness(perturbations=["none", "position_swap"], repetitions=1, aggregation_rule="majority")
     first = harness.evaluate(Deciding(likely({"A": 0.7, "B": 0.3}, "A")), PAIR)

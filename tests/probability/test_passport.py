@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from support.planted_probabilities_judge import PlantedJudge, planted_cases
 
-from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations import Criterion, JudgeHarness
 from judgeharness_integrations._errors import CaseError, ConfigError, NotGradedError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import ASK, Canary, Passport
@@ -91,6 +92,23 @@ def test_it_is_saved_and_read_again(passport: Passport, tmp_path: Path) -> None:
         Passport.from_dict({**passport.to_dict(), "questions": [{}]})
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("threshold", float("nan")), ("threshold", -1), ("threshold", 2), ("map", None)]
+)
+def test_a_damaged_threshold_certifies_nothing(passport: Passport, key: str, value: Any) -> None:
+    broken = passport.to_dict()
+    broken["questions"][0]["trust"][key] = value
+    with pytest.raises(ConfigError, match="damaged"):
+        Passport.from_dict(json.loads(json.dumps(broken)))
+
+
+def test_a_map_of_other_options_is_damage(passport: Passport) -> None:
+    broken = passport.to_dict()
+    broken["questions"][0]["options"] = ["A", "B"]
+    with pytest.raises(ConfigError, match="the map is of other options"):
+        Passport.from_dict(broken)
+
+
 def test_a_harness_decides_as_it_says(passport: Passport) -> None:
     judge = PlantedJudge(temperature=0.5, noise=0.2)
     harness = JudgeHarness.under(passport, clock=lambda: NOW)
@@ -131,9 +149,11 @@ def test_another_rule_does_not_expire_it_and_other_perturbations_do(passport: Pa
 
 def test_questions_it_does_not_know_and_answers_without_probabilities_are_not_graded(passport: Passport) -> None:
     rule = passport.rule()
-    row = VerdictRow(case_id="c", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1})
+    row = VerdictRow(
+        case_id="c", judge="planted", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1}
+    )
     assert rule.decide([row]).reason == "the passport on labels holds no question 'kind'"
-    failed = VerdictRow(case_id="c", verdict=None, outcome="refused", criterion="correct")
+    failed = VerdictRow(case_id="c", judge="planted", verdict=None, outcome="refused", criterion="correct")
     known = replace(row, criterion="correct")
     assert rule.decide([known, failed]).reason == "1 of 2 samples failed, and the passport is of all of them"
     assert "reads probabilities" in rule.decide([replace(row, criterion="correct", probabilities=None)]).reason
@@ -191,7 +211,8 @@ def test_scores_have_forms_and_no_threshold() -> None:
         for name in ("none", "retest", "option_order")
     ]
     question = question_passports(rows)[0]
-    assert question.trust is None
+    assert question.trust is not None
+    assert question.trust.threshold is None
     assert question.noise is not None
     assert question.noise.identical.value == 1
 
@@ -286,3 +307,68 @@ def test_a_refusal_says_how_many_labels_would_do() -> None:
 
 def test_a_canary_without_a_round_of_a_question_has_none() -> None:
     assert Canary(states={}, rounds=()).criteria == ()
+
+
+def test_a_canary_that_says_nothing_is_no_quiet_one(passport: Passport) -> None:
+    silent = ScriptedJudge(["PASS"], criteria=PlantedJudge.criteria)
+    with pytest.raises(NotGradedError, match="answered 0 of 20 frozen states about 'correct'"):
+        checked_passport(passport, silent, CASES)
+    renamed = ScriptedJudge(["PASS"], criteria=(Criterion(name="kind", labels=("PASS", "FAIL")),))
+    with pytest.raises(NotGradedError, match="about 'correct'"):
+        checked_passport(passport, renamed, CASES)
+
+
+def test_labels_of_the_surest_answers_alone_certify_nothing() -> None:
+    source = random.Random(4)  # noqa: S311 - cases, no secret
+    rows = []
+    for number in range(400):
+        sure, gold = source.uniform(0.5, 1), source.choice(["PASS", "FAIL"])
+        right = source.random() < (0.99 if sure > 0.9 else 0.5)
+        share = sure if right == (gold == "PASS") else 1 - sure
+        verdict = "PASS" if share >= 0.5 else "FAIL"
+        shares = {"PASS": share, "FAIL": 1 - share}
+        known = gold if sure > 0.9 else None
+        rows.append(VerdictRow(case_id=f"c{number}", verdict=verdict, probabilities=shares, gold=known))
+    (question,) = question_passports(rows)
+    assert question.trust is not None
+    assert question.trust.threshold is None
+    assert "were selected by what the judge decided" in str(question.trust.refusal)
+    assert "without a label are judged" in str(question.trust.refusal)
+
+
+def test_a_log_of_another_judge_is_not_decided_and_other_forms_are_not_averaged(passport: Passport) -> None:
+    sure: dict[str, Any] = {"criterion": "correct", "verdict": "PASS", "probabilities": {"PASS": 1.0, "FAIL": 0.0}}
+    mine = VerdictRow(case_id="c", judge="planted", **sure)
+    assert passport.rule().decide([mine]).status == "decided"
+    other = passport.rule().decide([replace(mine, judge="other")])
+    assert (other.status, other.reason) == ("abstained", "the passport on labels is of 'planted' and not of 'other'")
+    negated = replace(mine, perturbation="negated", verdict="FAIL", probabilities={"PASS": 0.0, "FAIL": 1.0})
+    assert passport.rule().decide([mine, negated]).verdict == "PASS"
+    assert "averaged over none" in passport.rule().decide([negated]).reason
+    both = replace(passport, design={"perturbations": ["none", "position_swap"]})
+    assert "averaged over none, position_swap" in both.rule().decide([mine]).reason
+    read_off_a_log = replace(passport, design=None, parts=None)
+    assert read_off_a_log.rule().decide([mine, negated]).verdict == "PASS"
+
+
+def test_labels_of_a_score_are_said_to_certify_nothing() -> None:
+    facts: dict[str, Any] = {"criterion": "tone", "verdict": 2.0, "probabilities": {"1": 0.5, "3": 0.5}}
+    (question,) = question_passports([VerdictRow(case_id=f"c{n}", gold=2 if n else None, **facts) for n in range(40)])
+    assert question.trust is not None
+    assert (question.trust.labelled, question.trust.clusters, question.trust.threshold) == (39, 39, None)
+    assert "levels of a score, of which none is certified" in str(question.trust.refusal)
+    assert "levels of a score" in question.decide({"1": 0.0, "3": 1.0}).reason
+
+
+def test_labels_of_a_model_are_called_so(passport: Passport) -> None:
+    told = section_markdown(passport_section(replace(passport, source="model:gpt")))
+    assert "the labels are those of gpt, a model: what is certified is agreement with it" in told
+    assert "a model: what is certified" not in section_markdown(passport_section(passport))
+
+
+def test_how_many_cases_are_formed_and_frozen_is_checked(passport: Passport) -> None:
+    for wrong in ({"formed": 0}, {"formed": -1}, {"frozen": -5}):
+        with pytest.raises(UsageError, match="formed must be 1 or more and frozen 0 or more"):
+            PassportOffice(PlantedJudge(), CASES, **wrong)
+    with pytest.raises(UsageError, match="has no canary"):
+        checked_passport(replace(passport, canary=Canary(states={}, rounds=())), PlantedJudge(), CASES)

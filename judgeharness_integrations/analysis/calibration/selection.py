@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.calibration.strata import fisher_p
 from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["SELECTION_LEVEL", "WITHHELD", "Selection", "selection_of", "selection_of_items"]
+__all__ = ["SELECTION_LEVEL", "WITHHELD", "Selection", "selection_by_sureness", "selection_of", "selection_of_items"]
 
 SELECTION_LEVEL: Final = 0.01
 _TWO: Final = 2
@@ -96,6 +96,28 @@ def selection_of(
     ]
     least, decision = min(found, key=lambda pair: (pair[0], mine[pair[1]]))
     return Selection(labelled=dict(mine), unlabelled=dict(others), decision=decision, p=min(1.0, factor * least))
+
+
+def selection_by_sureness(
+    scores: Sequence[float], labelled: Sequence[bool], clusters: Sequence[Hashable] | None = None
+) -> Selection | None:
+    """Test whether surer decisions have labels more often; see `selection_of`.
+
+    Labels of the surest decisions alone say nothing of the others, whatever was decided; more labels of unsure ones do
+    no harm to what is certified of all: None. Scores are compared by whether they reach their median, or where that is
+    the least of them, by whether they are above it.
+    """
+    if not scores or min(scores) == max(scores):
+        return None
+    middle, least = statistics.median_high(scores), min(scores)
+    split = middle if middle > least else min(score for score in scores if score > least)
+    sure = f"at least {split:.3g} sure"
+    told = [sure if score >= split else f"less than {split:.3g} sure" for score in scores]
+    found = selection_of(told, labelled, clusters)
+    if found is None:
+        return None
+    mine, others = (side.get(sure, 0) / sum(side.values()) for side in (found.labelled, found.unlabelled))
+    return found if mine > others else None
 
 
 def _p(labelled: Sequence[int], others: Sequence[int], place: int) -> float:

@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.calibration.saved import CalibrationStat
 from judgeharness_integrations.analysis.certifying.applying import withheld
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
-from judgeharness_integrations.analysis.replay.replaying import rows_about, rows_of_judges
+from judgeharness_integrations.analysis.replay.replaying import refuse_several_runs, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow
@@ -129,7 +129,7 @@ def certify_cascade(
         seed: of the dealing.
 
     Raises:
-        UsageError: fewer than two steps, a judge twice, or no labels.
+        UsageError: fewer than two steps, a judge twice, a case in two runs of a judge, or no labels.
         UnknownNameError: a judge or the criterion is not in the log.
 
     """
@@ -137,6 +137,7 @@ def certify_cascade(
     if len(names) < FEWEST or len(set(names)) < len(names):
         raise UsageError("a cascade has two judges or more, each of them once, the cheapest first.")
     judges = rows_of_judges(rows_about(rows, [criterion]), names)
+    refuse_several_runs(judges)
     dealt = _dealt(rows, len(steps), seed)
     own = replace(wanted, delta=wanted.delta / len(steps))
     left = {row.case_id for mine in judges.values() for row in mine}
@@ -162,12 +163,14 @@ def cascade_log(rows: Sequence[VerdictRow], cascade: Cascade) -> CascadeReport:
 
     Raises:
         UnknownNameError: a judge or the criterion is not in the log.
-        UsageError: the cascade has no certificate: judges that only agree with themselves are no reason to stop.
+        UsageError: the cascade has no certificate: judges that only agree with themselves are no reason to stop; or a
+            judge judged a case in two runs.
 
     """
     if not cascade.granted:
         raise UsageError("no step of the cascade is certified: it would leave every case to people; label more cases.")
     judges = rows_of_judges(rows_about(rows, [cascade.criterion]), [step.judge for step in cascade.steps])
+    refuse_several_runs(judges)
     cases = dict.fromkeys(row.case_id for mine in judges.values() for row in mine)
     left, standing_cases, counts = set(cases), dict[str, CaseDecision](), list[StepCount]()
     for step in cascade.steps:

@@ -25,7 +25,7 @@ from judgeharness_integrations.analysis.calibration.holdout import check_candida
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
 from judgeharness_integrations.analysis.calibration.population import column_text, population_of
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.selection import selection_by_sureness, selection_of_items
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
 from judgeharness_integrations.analysis.certifying.sequence import (
     Curve,
@@ -335,11 +335,12 @@ def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
         )
         for case in (item.case for item in items)
     ]
-    found = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
     what = "no certificate stands on them"
-    if found is not None and found.found:
-        return Refusal(reason=found.told(what), labels=None, votes=None)
-    reason = unlike_labelled(criterion, [item.case for item in items], what)
+    by_verdict = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
+    sure = [(item.score, item.case.gold is not None, item.cluster) for item in items if item.score is not None]
+    by_score = selection_by_sureness(*zip(*sure, strict=True)) if sure else None
+    found = next((one for one in (by_verdict, by_score) if one is not None and one.found), None)
+    reason = unlike_labelled(criterion, [item.case for item in items], what) if found is None else found.told(what)
     return Refusal(reason=reason, labels=None, votes=None) if reason else None
 
 

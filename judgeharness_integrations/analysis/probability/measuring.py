@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_score
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.selection import selection_by_sureness, selection_of_items
 from judgeharness_integrations.analysis.certifying.measuring import shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
 from judgeharness_integrations.analysis.probability.fitting import choose, fold_of, mapped
 from judgeharness_integrations.analysis.probability.forecasts import Forecasts
 from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand
 from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-from judgeharness_integrations.analysis.probability.passport import FormChange, Noise, QuestionPassport, Trust
+from judgeharness_integrations.analysis.probability.passport import VOTES, FormChange, Noise, QuestionPassport, Trust
 from judgeharness_integrations.analysis.probability.report import FEWEST, assess
 from judgeharness_integrations.analysis.probability.rows import (
     LabelledRows,
@@ -30,8 +29,6 @@ from judgeharness_integrations.analysis.probability.rows import (
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
 
-_PLAIN = "none"
-VOTES: Final = (_PLAIN, "position_swap")  # what a decision is averaged over
 _HALVES = 2
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected
 _Shares = Mapping[str, float]
@@ -93,6 +90,7 @@ class _Question:
     criterion: str
     means: Mapping[tuple[str, str], _Shares]
     labelled: LabelledRows | None
+    graded: frozenset[str]  # cases of a score with a label
     clusters: Mapping[str, Hashable]
     band: RetestBand | None
     changes: Mapping[str, AnswerChange]
@@ -106,6 +104,7 @@ class _Question:
             criterion=criterion,
             means=means,
             labelled=None if scored else labelled_rows(rows, votes=votes),
+            graded=frozenset(row.case_id for row in rows if scored and row.gold is not None),
             clusters=Clusters.of_rows(rows).by_case(),
             band=rows_band(rows),
             changes=rows_changes(rows),
@@ -120,7 +119,21 @@ class _Question:
             cases=len(self.means),
             noise=None if band is None else Noise(n=band.n, change=band.change, identical=band.identical),
             forms=tuple(self._forms()),
-            trust=None if self.labelled is None else self._trust(self.labelled, bars.agreement, level, seed),
+            trust=self._trust_of_levels(bars.agreement, level)
+            if self.labelled is None
+            else self._trust(self.labelled, bars.agreement, level, seed),
+        )
+
+    def _trust_of_levels(self, agreement: float, level: float) -> Trust | None:
+        """Return that labels of a score certify nothing; None without any."""
+        if not self.graded:
+            return None
+        return Trust(
+            labelled=len(self.graded),
+            clusters=len({self.clusters[case] for case in self.graded}),
+            agreement=agreement,
+            level=level,
+            refusal="its answers are levels of a score, of which none is certified: calibrate the score instead",
         )
 
     def _forms(self) -> Iterable[FormChange]:
@@ -157,7 +170,10 @@ class _Question:
         return [max(by.apply(mean).values()) for mean in self.means.values()]
 
     def _selected(self, labelled: LabelledRows) -> str:
-        """Return that cases were labelled by what the judge said of them; empty where nothing shows that."""
+        """Return that cases were labelled by what the judge said of them; empty where nothing shows that.
+
+        By the option it chose, or by how sure it was: labels of the surest answers alone speak for no others.
+        """
         people = frozenset(labelled.places)
         items = [
             LabelledItem(
@@ -169,8 +185,14 @@ class _Question:
             )
             for place, mean in self.means.items()
         ]
-        found = selection_of_items(items, self.criterion, self.clusters)
-        return "" if found is None or not found.found else found.told("no answer is certified on them")
+        by_option = selection_of_items(items, self.criterion, self.clusters)
+        by_sureness = selection_by_sureness(
+            [max(mean.values()) for mean in self.means.values()],
+            [place in people for place in self.means],
+            [self.clusters.get(case, case) for _, case in self.means],
+        )
+        found = next((one for one in (by_option, by_sureness) if one is not None and one.found), None)
+        return "" if found is None else found.told("no answer is certified on them")
 
 
 def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> Trust:

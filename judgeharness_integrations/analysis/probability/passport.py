@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.shapes import Shape
 
 PASSPORT_SCHEMA: Final = "judgeharness.passport/1"
+VOTES: Final = ("none", "position_swap")  # what a decision is averaged over
 ASK: Final = "ask"  # what to do with an answer that is not certified: ask somebody else
 _OF_A_RULE: Final = ("rule", "failure policy")  # of a fingerprint: a passport brings its own
 
@@ -212,7 +213,7 @@ class Passport(SavedMeasurement):
     def rule(self, state: CalibrationState | None = None) -> Rule:
         """Return the rule that decides as the passport says; it abstains from everything where that does not hold."""
         broken = None if state is None or state.valid else str(state)
-        return Rule(f"passport({self.digest})", PassportRule(self, broken))
+        return Rule(f"passport({self.digest})", PassportRule(self, broken, held=state is not None))
 
     @cached_property
     def digest(self) -> str:
@@ -239,22 +240,32 @@ class Passport(SavedMeasurement):
         for question in data["questions"]:
             if (question["trust"] or {}).get("map") is not None:
                 ProbabilityMap.from_dict(question["trust"]["map"])  # whose numbers have to fit each other
+        for known in questions:
+            _check_fit(known)
         return {"questions": questions, "canary": TypeAdapter(Canary | None).validate_python(data["canary"])}
 
 
 @dataclass(frozen=True)
 class PassportRule:
-    """Decides the rows of a case as a passport says; `broken` says why it does not hold."""
+    """Decides the rows of a case as a passport says; `broken` says why it does not hold.
+
+    Under a harness it is `held` against what is asked; of a log, rows have to be of its judge, and those it averages
+    are read.
+    """
 
     passport: Passport
     broken: str | None = None
+    held: bool = False
 
     def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
         """Average the answers over orders, map them and decide."""
         criterion = rows[0].criterion
+        if not self.held:
+            rows = [row for row in rows if row.perturbation in self._averaged]
         question = next((one for one in self.passport.questions if one.criterion == criterion), None)
-        if self.broken is not None:
-            return abstained(f"the passport on {self.passport.name} is {self.broken}")
+        broken = self._foreign(rows) if self.broken is None else self.broken
+        if broken:
+            return abstained(f"the passport on {self.passport.name} is {broken}")
         if question is None:
             return not_graded(f"the passport on {self.passport.name} holds no question {criterion!r:.60}")
         failed, shares = sum(not row.answered for row in rows), averaged(rows)
@@ -263,6 +274,35 @@ class PassportRule:
         if shares is None:
             return not_graded("a passport reads probabilities, which some answers do not hold")
         return question.decide(shares)
+
+    def _foreign(self, rows: Sequence[VerdictRow]) -> str:
+        """Return whose answers these are, where a log shows that the passport is not of them; else nothing."""
+        if self.held:
+            return ""
+        if strange := next((row.judge for row in rows if row.judge != self.passport.judge), None):
+            return f"of {self.passport.judge!r:.60} and not of {strange!r:.60}"
+        lacking = set(self.passport.known_design.get("perturbations") or ()) - {row.perturbation for row in rows}
+        return f"of answers averaged over {', '.join(self._averaged)}" if lacking or not rows else ""
+
+    @property
+    def _averaged(self) -> Sequence[str]:
+        return tuple(self.passport.known_design.get("perturbations") or VOTES)
+
+
+def _check_fit(question: QuestionPassport) -> None:
+    """Check that what decisions depend on can be: a threshold that is no number would certify everything.
+
+    Raises:
+        ValueError: naming what cannot.
+
+    """
+    trust = question.trust
+    if trust is None:
+        return
+    if trust.map is not None and trust.map.options != question.options:
+        raise ValueError("the map is of other options")
+    if trust.threshold is not None and (trust.map is None or not 0 <= trust.threshold <= 1):
+        raise ValueError(f"threshold {trust.threshold:g} without a map, or not from 0 to 1")
 
 
 def _without_rule(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMP
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, rule
 from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.replay.replaying import rows_of_judges
+from judgeharness_integrations.analysis.replay.replaying import refuse_several_runs, rows_of_judges
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -59,14 +59,16 @@ def panel_votes(
 
     Raises:
         UnknownNameError: a member is no judge of the log.
-        UsageError: there are fewer than two members, or one stands twice.
+        UsageError: there are fewer than two members, or one stands twice, or judged a case in two runs.
 
     """
     if len(members) < FEWEST or len(set(members)) < len(members):
         raise UsageError("a panel has two members or more, each of them once: name judges of the log.")
+    rows = list(rows)
     judges = rows_of_judges(rows, members)
+    refuse_several_runs(judges)
     chosen, called = rule(member_rule), name or f"panel({'+'.join(members)})"
-    if called in judges:
+    if any(row.judge == called for row in rows):
         raise UsageError(f"a judge is called {called!r} already: give the panel another name.")
     votes = [
         vote
@@ -84,7 +86,7 @@ def _votes(
     for case in case_decisions(rows, chosen, min_valid=min_valid):
         stood = case.decision.status == "decided"
         yield VerdictRow(
-            run=case.rows[0].run,
+            run="",  # members may have judged in runs of their own
             case_id=case.case_id,
             judge=name,
             criterion=criterion,

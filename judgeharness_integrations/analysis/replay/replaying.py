@@ -187,6 +187,24 @@ def rows_of_judges(rows: Iterable[VerdictRow], judges: Sequence[str] | None = No
     return {judge: mine for judge, mine in groups.items() if not judges or judge in judges}
 
 
+def refuse_several_runs(judges: Mapping[str, Iterable[VerdictRow]]) -> None:
+    """Refuse a judge that judged a case in two runs, where what several judges said of a case is put together.
+
+    Raises:
+        UsageError: naming both runs.
+
+    """
+    for judge, rows in judges.items():
+        runs: dict[tuple[str, str], str] = {}
+        for row in rows:
+            first = runs.setdefault((row.case_id, row.criterion), row.run)
+            if first != row.run:
+                raise UsageError(
+                    f"judge {judge!r:.60} judged case {row.case_id!r:.60} in the runs {first!r:.40} and "
+                    f"{row.run!r:.40}: give the rows of one run."
+                )
+
+
 def _withheld(given: Certificates) -> dict[str, Withheld]:
     if not given:
         return {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION
 from judgeharness_integrations.analysis.aggregation.rules import Kind
+from judgeharness_integrations.analysis.calibration.items import read_score
 from judgeharness_integrations.judging.answer import ModelAnswer, booked
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.execution.preparing import Pending
@@ -245,25 +246,42 @@ class RowMaker:
 
 
 def _addressed(answers: list[Answer], criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """Say which criteria an answer without one is about: the only one, or every one when it holds no verdict."""
+    """Say which criteria an answer without one is about: the only one, or every one when it says nothing."""
     only = answers[0] if answers else Answer(outcome="unparsed")
     if len(answers) > 1 or only.criterion != DEFAULT_CRITERION or DEFAULT_CRITERION in criteria:
         return answers
-    if len(criteria) == 1 or (only.verdict is None and criteria):
+    silent = only.verdict is None and not (only.outcome == "ok" and only.probabilities is not None)
+    if len(criteria) == 1 or (silent and criteria):
         return [replace(only, criterion=name) for name in criteria]
-    return [replace(only, criterion=EVERY_CRITERION)] if only.verdict is None else answers
+    return [replace(only, criterion=EVERY_CRITERION)] if silent else answers
 
 
 def _as_declared(answer: Answer, criteria: Mapping[str, Criterion], pending: Pending) -> Answer:
-    """Turn an answer outside the declared labels or scale into an unparsed one."""
+    """Turn an answer outside the declared labels or scale, or with such an option, into an unparsed one."""
     declared = criteria.get(answer.criterion)
-    if answer.verdict is None:
-        return answer
     if declared is None and pending.facts.pairwise and answer.criterion == DEFAULT_CRITERION:
         return _as_preference(answer)
-    if declared is None or _is_declared(answer.verdict, declared):
+    if declared is None:
         return answer
-    note = f"answered {verdict_text(answer.verdict)}, which is not declared"
+    said: list[Verdict] = [] if answer.verdict is None else [answer.verdict]
+    said += [_read(option, declared) for option in _options(answer)]
+    strange = next((one for one in said if not _is_declared(one, declared)), None)
+    return answer if strange is None else _unparsed(answer, f"answered {verdict_text(strange)}, which is not declared")
+
+
+def _options(answer: Answer) -> list[str]:
+    """Return the options that probabilities name; those that are malformed are a failed call, later."""
+    shares: object = answer.probabilities if answer.outcome == "ok" else None
+    return [name for name in shares if isinstance(name, str)] if isinstance(shares, Mapping) else []
+
+
+def _read(option: str, declared: Criterion) -> Verdict:
+    """Return the verdict an option stands for: that of a scale is the text of a level."""
+    score = None if declared.scale is None else read_score(option)
+    return option if score is None else score
+
+
+def _unparsed(answer: Answer, note: str) -> Answer:
     return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
 
@@ -316,11 +334,22 @@ def _as_preference(answer: Answer) -> Answer:
     verdict = answer.verdict
     if is_number(verdict) or (isinstance(verdict, frozenset) and verdict.isdisjoint(_PREFERENCES)):
         return answer  # neither has a side
-    letter = verdict.upper() if isinstance(verdict, str) else ""
-    if letter in _PREFERENCES:
-        return answer if letter == verdict else replace(answer, verdict=letter)
-    note = f"answered {verdict_text(verdict)}, which is not A, B or TIE; declare the criterion's labels if it should be"
-    return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
+    options = _options(answer)
+    letters = [option.upper() for option in options]
+    said: list[Verdict] = [*([] if verdict is None else [verdict]), *options]
+    strange = next((one for one in said if not isinstance(one, str) or one.upper() not in _PREFERENCES), None)
+    if strange is not None:
+        told = f"answered {verdict_text(strange)}, which is not A, B or TIE"
+        return _unparsed(answer, f"{told}; declare the criterion's labels if it should be")
+    if len(set(letters)) < len(letters):
+        return _unparsed(answer, f"answered about one option twice: {', '.join(options)}")
+    letter = verdict.upper() if isinstance(verdict, str) else None
+    if letter == verdict and letters == options:
+        return answer
+    shares = answer.probabilities
+    if shares is not None and len(letters) == len(shares):
+        shares = dict(zip(letters, shares.values(), strict=True))
+    return replace(answer, verdict=letter, probabilities=shares)
 
 
 def _is_declared(verdict: object, declared: Criterion) -> bool:
