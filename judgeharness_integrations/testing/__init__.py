@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.judges import (
         RecordedJudge,
         ScriptedJudge,
-        SimulatedJudge,
-        simulated_cases,
         verdict_text,
     )
+    from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
     from judgeharness_integrations.testing.truth import SimulatedTruth
 
 __all__ = [
@@ -59,13 +58,13 @@ _HOMES = {
     "RecordedJudge": "judges",
     "Script": ".judging.bench",
     "ScriptedJudge": "judges",
-    "SimulatedJudge": "judges",
+    "SimulatedJudge": "simulated",
     "SimulatedTruth": "truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
     "check_perturbation": "conformance",
     "check_rule": "conformance",
-    "simulated_cases": "judges",
+    "simulated_cases": "simulated",
     "verdict_text": "judges",
 }
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from support.decision_fixtures import KEY, Decide, decision_server
+from support.decision_models_there import decision_models_are_there
 from support.planted_decisions import Planted
 from support.provider_server import ProviderServer
 
 from judgeharness_integrations.verdictlog import read_log
 
-pytest.importorskip("langchain_openai.decisions", reason="langchain-openai has no decision models yet")
+if not decision_models_are_there():
+    pytest.skip("langchain-openai has no decision models yet", allow_module_level=True)
 
 __all__ = ["decision_server"]  # a fixture
 Command = Callable[..., Any]

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from support.decision_fixtures import KEY, Decide, decision_server
+from support.decision_models_there import decision_models_are_there
 from support.openai_replies import Reply, Request
 from support.planted_decisions import Planted, criterion_in
 from support.provider_server import ProviderServer, Tokens
 from support.wire_decisions import state_in
 
-pytest.importorskip("langchain_openai.decisions", reason="langchain-openai has no decision models yet")
+if not decision_models_are_there():
+    pytest.skip("langchain-openai has no decision models yet", allow_module_level=True)
 
 from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.callbacks import BaseCallbackHandler

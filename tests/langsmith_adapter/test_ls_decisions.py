@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from langsmith import Client, aevaluate, evaluate
 from support.decision_fixtures import KEY, Decide, decision_server
+from support.decision_models_there import decision_models_are_there
 from support.langsmith_server import LangSmithServer
 from support.planted_decisions import Planted
 
-pytest.importorskip("langchain_openai.decisions", reason="langchain-openai has no decision models yet")
+if not decision_models_are_there():
+    pytest.skip("langchain-openai has no decision models yet", allow_module_level=True)
 
 from langchain_core._api import suppress_langchain_beta_warning
 from langchain_openai.decisions import OpenAIDecisions

@@ -11,7 +11,6 @@ import pytest
 
 from judgeharness_integrations.analysis.checking.conformance import check_rows
 from judgeharness_integrations.testing.checking.judge import check_judge
-from judgeharness_integrations.testing.judges import SimulatedJudge
 from judgeharness_integrations.testing.selftest import AlarmCheck, PowerCheck, judges, run_selftest
 from judgeharness_integrations.testing.selftest.judges import (
     CLEAN,
@@ -22,6 +21,7 @@ from judgeharness_integrations.testing.selftest.judges import (
     named,
     varied_cases,
 )
+from judgeharness_integrations.testing.simulated import SimulatedJudge
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 BY_NAME: dict[str, Any] = {check.name: check for check in (*FAULTS, *CLEAN)}

@@ -18,7 +18,6 @@ from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, Join
 from judgeharness_integrations.analysis.ranking.rating import Method, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.testing.judges import SimulatedJudge, simulated_cases
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Alarms,
@@ -35,6 +34,7 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
 )
 from judgeharness_integrations.testing.selftest.proportions import equal_clusters
+from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 if TYPE_CHECKING:

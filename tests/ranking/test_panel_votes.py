@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.ranking.votes import MEMBER, panel_errors, panel_votes
 from judgeharness_integrations.analysis.replay import replay
-from judgeharness_integrations.analysis.replay.panel import MEMBER, panel_errors, panel_votes
 from judgeharness_integrations.verdictlog import VerdictRow
 
 JUDGES = ("a", "b", "c")
