@@ -87,8 +87,8 @@ def test_labels_on_other_cases_than_the_rest_certify_nothing_and_the_difference_
     [selection] = certificate(sure).selections
     assert selection.refusal is not None
     assert selection.refusal.reason == (
-        "the cases here without a label are not like the labelled ones in consistency of verdict (0.7: 0 % of 60 "
-        "labelled cases, 100 % of 60 here, p <.001); no certificate stands on them: label a random sample of the cases"
+        "the labelled cases were selected by what the judge decided: none of 60 labelled cases and 60 of 60 without a "
+        "label are judged less than 1 sure (p <.001); no certificate stands on them: label a random sample of the cases"
     )
     short, long = ({"length": 60.0}, {"length": 600.0})
     easy = [
