@@ -146,10 +146,6 @@ class Clusters:
         """Return case -> its cluster, of every case that was added."""
         return {case_id: self.of(case_id) for case_id in self._places}
 
-    def by_measurement(self) -> list[Cluster]:
-        """Return the cluster of every time that a case was added."""
-        return [self.of(case_id) for case_id, place in self._places.items() for _ in range(self._measured[place])]
-
     def question(self, case_id: str) -> Hashable:
         """Return what a case and its copies have in common, and no other case; of a case without a copy it is its own.
 

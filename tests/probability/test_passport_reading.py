@@ -1,0 +1,24 @@
+"""A passport read again, and one whose question was asked in one form alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.planted_probabilities_judge import PlantedJudge, planted_cases
+
+from judgeharness_integrations.analysis.probability.passport import Passport
+from judgeharness_integrations.judging.passport import PassportOffice
+from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.passport import passport_section
+
+
+def test_one_without_labels_is_read_again(tmp_path: Path) -> None:
+    taken = PassportOffice(PlantedJudge(), planted_cases(20, labelled=0)).take()
+    assert Passport.load(taken.save(tmp_path / "passport.json")) == taken
+
+
+def test_a_question_in_one_form_has_no_table_of_forms() -> None:
+    taken = PassportOffice(PlantedJudge(), planted_cases(20, labelled=0), forms=()).take()
+    text = section_markdown(passport_section(taken))
+    assert "asked the very same again" in text
+    assert "in other forms" not in text
