@@ -246,7 +246,8 @@ class Truths:
         observed = (1 + (size - 1) * share) / (1 - min(share, 1 - _EDGE))
         heavy = 0.0 if self.mean is None else max(0.0, _kurtosis(pilot.mean, found, pilot.cases))
         number = pilot.cases / found.size
-        degrees = max(_LEAST_DEGREES, number - 1) / (1 + heavy / 2 * (number - 1) / number)
+        least = _LEAST_DEGREES if found.count > 1 else 0.0  # one cluster says nothing of how alike cases are
+        degrees = max(least, number - 1) / (1 + heavy / 2 * (number - 1) / number)
         ratio = observed / fdtri(degrees, max(1, pilot.cases - found.count), self._points[:, 2])
         odds = np.maximum(0.0, (ratio - 1) / size)
         correlations: Floats = odds / (1 + odds)
