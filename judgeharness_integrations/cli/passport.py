@@ -52,6 +52,8 @@ def take_passport(request: PassportRequest) -> int:
     """
     if (request.config is None) == (request.log is None):
         raise UsageError("give a configuration whose judge is to be asked, or --log with its answers.")
+    if request.check is not None and request.out is not None:
+        raise UsageError("--check adds its round to the passport it names: leave --out away.")
     bars = Bars(agreement=request.agreement, delta=request.delta)
     if request.out is not None:
         check_file(request.out)
@@ -146,7 +148,8 @@ def _check(config: Config, request: PassportRequest) -> int:
     cases = list(build_cases(config))
     built = build_harness_options(config)
     given = {name: built[name] for name in _RUNNING if name in built}
-    passport, reports = checked_passport(passport, judge, cases, **given)
+    budget = Spending.of(config, RunLimits(max_calls=request.max_calls)).budget()
+    passport, reports = checked_passport(passport, judge, cases, budget=budget, **given)
     passport.save(path)
     moved = any(report.alarm is not None for report in reports.values())
     if request.as_json:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
+from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
 from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
 from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
@@ -165,7 +166,7 @@ def checked_passport(
         options: further arguments of `JudgeHarness`.
 
     Raises:
-        UsageError: the passport has no canary, or a state is missing or another one.
+        UsageError: the passport has no canary, the judge is another one, or a state is missing or another one.
         NotGradedError: the judge answers nothing, or a question about fewer than half of the states.
 
     """
@@ -179,8 +180,9 @@ def checked_passport(
         if state_digest(known[name]) != digest:
             raise UsageError(f"case {name!r:.80} is not what it was when the passport was taken: give the same cases.")
     fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip"}
-    harness = JudgeHarness(perturbations=VOTES[:1], **(fixed | options))
-    results = run_sync(_results(harness, as_judge(judge), [known[name] for name in states]))
+    harness, asked = JudgeHarness(perturbations=VOTES[:1], **(fixed | options)), as_judge(judge)
+    _check_same(passport.parts, fingerprint_parts(asked, harness.design))
+    results = run_sync(_results(harness, asked, [known[name] for name in states]))
     rows = [row for result in results for row in rows_of(result)]
     now = clock().isoformat(timespec="seconds")
     added = _round(rows, states, VOTES[0], at=now)
@@ -190,6 +192,15 @@ def checked_passport(
     level = CANARY_ALPHA / len(questions)
     reports = {name: watch(canary.days(name), alpha=level) for name in questions}
     return replace(passport, canary=canary), reports
+
+
+def _check_same(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> None:
+    """Refuse a judge that says itself that it is another one: a round of its would be no evidence of a hidden move."""
+    if then is None or now is None:
+        return
+    mine, theirs = ({name: one[name] for name in one if name not in design_of_parts(one)} for one in (now, then))
+    if changed := Fingerprint(mine).changes(theirs):
+        raise UsageError(f"the judge is not that of the passport ({', '.join(changed)} changed): take a new passport.")
 
 
 def _refuse_silence(canary: Canary, added: Round) -> None:

@@ -76,14 +76,14 @@ class RecordedJudge:
         return Judgment(answers=tuple(_as_shown(row, probe) for row in self._rows[key]))
 
 
-_SWAPPED: Mapping[Verdict, str] = {"A": "B", "B": "A"}
+SWAPPED: Mapping[Verdict, str] = {"A": "B", "B": "A"}
 _NEGATED: Mapping[Verdict, str] = {"PASS": "FAIL", "FAIL": "PASS"}
 
 
 def _as_shown(row: VerdictRow, probe: Probe) -> Answer:
     """Return a recorded answer in the frame the judge was shown: the log holds the canonical one."""
     change, shares = probe.perturbation, row.probabilities
-    mirror = {**(_SWAPPED if change.swaps else {}), **(_NEGATED if change.negates else {})}
+    mirror = {**(SWAPPED if change.swaps else {}), **(_NEGATED if change.negates else {})}
     return Answer(
         criterion=row.criterion,
         verdict=None if row.verdict is None else mirror.get(row.verdict, row.verdict),

@@ -19,6 +19,7 @@ from judgeharness_integrations.judging.judge import (
     Judgment,
     Probe,
 )
+from judgeharness_integrations.testing.judges import SWAPPED
 from judgeharness_integrations.testing.simulation import (
     KINDS,
     OUTCOME_OF,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.probes import AdversarialProbe
     from judgeharness_integrations.testing.simulation import Scale
 
-
-_SWAPPED: Mapping[Verdict, str] = {"A": "B", "B": "A"}
 
 _PEOPLE = ("Ada", "Ben")
 _TASKS = ("water the garden", "label the boxes", "sort the post", "mend the gate", "count the chairs", "air the rooms")
@@ -203,7 +202,7 @@ class SimulatedJudge(JudgeParameters):
         place = int(found.places[0])
         verdict: Verdict | None = self.scale.verdicts[place] if place >= 0 else None
         if swapped and isinstance(verdict, str):
-            verdict = _SWAPPED.get(verdict, verdict)
+            verdict = SWAPPED.get(verdict, verdict)
         answer = Answer(verdict=verdict, outcome=OUTCOME_OF.get(place, "ok"))
         raw = raw_text(place, float(found.preferences[0]))
         return Judgment(answers=(answer,), raw=raw, facts=evidence(self, question))

@@ -90,6 +90,7 @@ def test_a_log_without_probabilities_is_no_passport(command: Command, tmp_path: 
         ((), "give a configuration whose judge is to be asked, or --log"),
         (("CONFIG", "--log", "x.csv"), "give a configuration whose judge is to be asked, or --log"),
         (("--log", "x.csv", "--check", "p.json"), "which no log can"),
+        (("CONFIG", "--check", "p.json", "--out", "q.json"), "leave --out away"),
         (("CONFIG", "--agreement", "2"), "agreement must lie between 0 and 1"),
         (("CONFIG", "--judge", "other"), "has no judge 'other': it has planted"),
         (("CONFIG", "--source", "human", "--max-calls", "3"), "more than max_calls=3: nothing was asked"),

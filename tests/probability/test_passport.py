@@ -270,6 +270,11 @@ def test_a_model_that_always_answers_the_same_adds_no_evidence() -> None:
     assert "no answer ever changed" in text
 
 
+def test_a_judge_that_says_it_is_another_adds_no_round(passport: Passport) -> None:
+    with pytest.raises(UsageError, match=r"not that of the passport \(model changed\): take a new passport"):
+        checked_passport(passport, PlantedJudge(model="planted-2"), CASES)
+
+
 def test_frozen_states_have_to_be_there_as_they_were(passport: Passport) -> None:
     judge = PlantedJudge()
     with pytest.raises(UsageError, match="case 'c0' is a frozen state"):
