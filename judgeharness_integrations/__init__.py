@@ -6,8 +6,7 @@ and report the whole measurement.
 
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations._lazy import lazy
-from judgeharness_integrations._rendering import register_renderers
+from judgeharness_integrations._lazy import lazy, register_renderers
 from judgeharness_integrations._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation import Rule
     from judgeharness_integrations.analysis.calibration import CalibrationReport
     from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.judging.calibrating import CalibrationSet
     from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
     from judgeharness_integrations.judging.harness import JudgeHarness
     from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment
-    from judgeharness_integrations.judging.labelset import CalibrationSet
     from judgeharness_integrations.judging.perturbations import Perturbation
     from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
@@ -44,7 +43,7 @@ __all__ = [
 _HOMES = {
     "AnswerCase": "judging.cases",
     "CalibrationReport": "analysis.calibration.saved",
-    "CalibrationSet": "judging.labelset",
+    "CalibrationSet": "judging.calibrating",
     "Criterion": "judging.cases",
     "HarnessResult": "analysis.result",
     "JudgeHarness": "judging.harness",
@@ -67,8 +66,8 @@ register_renderers(
         "AltTestReport": {
             "card": "reporting.html.annotatorcards:annotators_card",
             "frame": f"{_FRAMES}:alttest_frame",
-            "fragment": "reporting.annotators:alttest_fragment",
-            "section": "reporting.annotators:alt_test_section",
+            "fragment": "reporting.agreement:alttest_fragment",
+            "section": "reporting.agreement:alt_test_section",
         },
         "CalibrationReport": {
             "frame": f"{_FRAMES}:calibration_frame",
@@ -87,15 +86,16 @@ register_renderers(
             "reader": "analysis.rebuilding:rebuilt_result",
             "text": "reporting.text:text_report",
         },
+        "PanelVotes": {"document": "analysis.ranking.panels:panel_document"},
         "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": "reporting.ranking:rank_fragment"},
-        "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": "reporting.replaysection:replay_fragment"},
+        "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": "reporting.measured:replay_fragment"},
         "RunReport": {
-            "annotated": "analysis.agreement.annotating:annotated_by_file",
+            "annotated": "analysis.agreement.panelfiles:annotated_by_file",
             "csv": "reporting.rundocument:case_table",
             "frame": f"{_FRAMES}:report_frame",
             "fragment": "reporting.runsection:report_fragment",
             "html": "reporting.html:html_report",
-            "junit": "reporting.junit:junit_report",
+            "junit": "reporting.rundocument:junit_report",
             "markdown": "reporting.runsection:markdown_report",
         },
     }

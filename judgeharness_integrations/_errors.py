@@ -10,6 +10,7 @@ JudgeHarnessError
 │   └── NotInstalledError     an optional framework is missing; the pip line is named
 ├── LogStorageError           a verdict log's database cannot be opened, read or written
 ├── ClusterError              a cluster cannot be reached, or was lost (exit code 3)
+├── BatchesOpenError          batches at a provider are not answered yet; the same call goes on (exit code 4)
 ├── RunBusyError              another process writes the run
 ├── BudgetError               the plan needs more calls than `max_calls` allows (exit code 2)
 ├── JudgeDownError            a judge answers nothing, by errors that no waiting heals (exit code 3)
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AmbiguousResultError",
+    "BatchesOpenError",
     "BudgetError",
     "CaseError",
     "ClusterError",
@@ -66,10 +68,11 @@ class UsageError(JudgeHarnessError):
 
 
 class UnknownNameError(UsageError):
-    """No such rule, perturbation, judge or key; the nearest known name is offered."""
+    """No such rule, perturbation, judge or key, which `name` is; the nearest known one is offered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         """Say what was asked for and what is nearest to it."""
+        self.name = name
         from difflib import get_close_matches  # noqa: PLC0415 - only mistakes pay for the import
 
         names = sorted(known)
@@ -114,6 +117,10 @@ class NotInstalledError(UsageError):
 
 class LogStorageError(JudgeHarnessError):
     """A verdict log's database cannot be opened, read or written; what was committed is kept."""
+
+
+class BatchesOpenError(JudgeHarnessError):
+    """Batches of a run are open, or were cancelled; what was answered is kept, and the same call goes on from there."""
 
 
 class ClusterError(JudgeHarnessError):

@@ -107,14 +107,14 @@ def text_block(page: str, first: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_adk_agent_prints_what_the_readme_shows(evaluated: tuple[Path, str]) -> None:
+def test_the_adk_agent_prints_what_the_docs_show(evaluated: tuple[Path, str]) -> None:
     _, printed = evaluated
     assert "Tests passed: 2\n  Tests failed: 1" in printed
     lines = printed.splitlines()
     of_lima = lines[lines.index("Eval Id: lima") :]
-    assert [line for line in of_lima if line in text_block("README.md", "Eval Id: lima")][:5] == text_block(
-        "README.md", "Eval Id: lima"
-    )
+    for page in ("docs/use/adk.md", "examples/adk_agent/README.md"):
+        shown = text_block(page, "Eval Id: lima")
+        assert [line for line in of_lima if line in shown][:5] == shown
     assert any("8 PASS, 2 FAIL of 10" in line for line in lines)
 
 
@@ -131,7 +131,7 @@ def test_the_rationale_in_the_docs_is_that_of_the_adk_agent(evaluated: tuple[Pat
         if row["rubric_id"] == "says_what_to_wear"
     ]
     rationale = re.sub(r'("fingerprint":)"\w+"', r"\1", rationale)
-    assert rationale.splitlines() == text_block("docs/adk.md", "ABSTAIN")
+    assert rationale.splitlines() == text_block("docs/use/adk.md", "ABSTAIN")
 
 
 @pytest.mark.slow
@@ -148,5 +148,5 @@ def test_the_adk_agent_is_calibrated_as_the_docs_say(evaluated: tuple[Path, str]
     criterion["judge_harness"]["calibration"] = "weather.calibration.json"
     path.write_text(json.dumps(config))
     printed = evaluate_example(tmp_path)
-    [line] = text_block("docs/adk.md", "Rubric: ")
+    [line] = text_block("docs/use/adk.md", "Rubric: ")
     assert line in printed.splitlines()

@@ -23,10 +23,10 @@ from judgeharness_integrations.judging.judge import (
     Judge,
     as_judge,
     as_judgment,
+    call_maybe_async,
     model_family,
     text_hash,
 )
-from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_integrations.testing import ScriptedJudge
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import judgeharness_integrations as package
-from judgeharness_integrations import _rendering
+from judgeharness_integrations import _lazy as _rendering
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "judgeharness_integrations"

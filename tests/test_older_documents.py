@@ -39,6 +39,7 @@ OFFLINE = Path(__file__).parents[1] / "examples" / "judge_benchmark"
 STUDY = Path(__file__).parents[1] / "examples" / "annotator_study" / "labels.csv"
 
 EXACT_GATES = "gates on rates and flips look at the exact interval (Clopper and Pearson)"
+UNGRADED = "cases that were not graded count against a bar on abstention"
 KAPPA = "intervals of Cohen's and Fleiss' kappa and Gwet's AC1 with up to ten categories cover where a label is rare"
 PLAN = "of JSON plans `goal.paired` and `goal.power` are gone, and the numbers of cases rise"
 DRIFT = "the first check is tested at half of `--alpha`, later ones by the evidence of all"
@@ -95,7 +96,9 @@ READS = [
     Read(
         "gates-graded",
         f"report runs/graded --no-step-summary {GATES}",
-        {f"gates.checks.*.{key}": EXACT_GATES for key in ("low", "high", "reason", "more_cases")} | WIDER,
+        {f"gates.checks.*.{key}": EXACT_GATES for key in ("low", "high", "reason", "more_cases")}
+        | {f"gates.checks.{place}.value": UNGRADED for place in (2, 3)}
+        | WIDER,
         code=3,
     ),
     Read("replay-csv", "replay logs/pairs.csv --rule swap_consensus"),

@@ -166,7 +166,7 @@ def test_the_source_of_a_price_stands_beside_the_cost() -> None:
 
 def test_a_judge_that_names_no_model_is_told_so() -> None:
     [said] = billed(Spent(1, 1), {"m": FULL}).remarks
-    assert said == "there is no price for a judge that names no model: add it to prices, or one for '*'"
+    assert said == "there is no price for a judge that names no model: name it (`model:`), or add a price for '*'"
     assert billed(CACHED._replace(model=None), {"*": FULL}).remarks[0].startswith("cached input")
 
 

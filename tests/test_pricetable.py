@@ -17,7 +17,7 @@ import pytest
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.judging.config import load_config
-from judgeharness_integrations.judging.prices import prices_from_litellm, prices_of
+from judgeharness_integrations.judging.tiers import prices_from_litellm, prices_of
 
 TABLE: dict[str, Any] = {
     "sample_spec": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_table_is_a_sentence(tmp_path: Path, text: str | None,
 @pytest.mark.slow
 def test_the_installed_table_is_read_without_importing_litellm() -> None:
     code = (
-        "import sys; from judgeharness_integrations.judging.prices import prices_from_litellm as p; "
+        "import sys; from judgeharness_integrations.judging.tiers import prices_from_litellm as p; "
         "found = p(models=['gpt-4o']); assert 'litellm' not in sys.modules; print(found['gpt-4o'].source)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
@@ -117,14 +117,14 @@ def test_a_table_whose_version_is_not_known_is_told_by_name_and_date(monkeypatch
     def unknown(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("judgeharness_integrations.judging.prices.version", unknown)
+    monkeypatch.setattr("judgeharness_integrations.judging.tiers.version", unknown)
     source = prices_from_litellm(models=["gpt-4o"])["gpt-4o"].source
     assert re.fullmatch(r"LiteLLM, file of 20\d\d-\d\d-\d\d", str(source))
 
 
 def test_without_litellm_the_path_of_a_table_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.judging.prices.find_spec", lambda _: None)
-    with pytest.raises(UsageError, match="no price table of LiteLLM is installed: give the path"):
+    monkeypatch.setattr("judgeharness_integrations.judging.tiers.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="no price table of LiteLLM is installed: pip install litellm, or give"):
         prices_from_litellm(models=["gpt-4o"])
 
 

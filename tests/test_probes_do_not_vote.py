@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.analysis.aggregation.statistics import position_bias
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.comparison import compare
 from judgeharness_integrations.analysis.design import Design
@@ -22,9 +22,9 @@ from judgeharness_integrations.analysis.ranking.pointwise import scored_groups
 from judgeharness_integrations.analysis.replay import replay, replay_cases
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.candidates import joined
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.judging.joining import joined
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import Perturbation, position_swap
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.testing import ScriptedJudge

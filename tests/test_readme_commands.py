@@ -57,7 +57,12 @@ def test_the_first_line_and_the_five_commands_run_as_they_stand(tmp_path: Path) 
 
     shown = run(demo, folder)
     assert shown.returncode == 0, shown.stderr
-    assert "swap_consensus" in shown.stdout
+    assert "GPT-4 changes its verdict in 3.6 % of 419 pairs" in shown.stdout
+
+    for line in commands("a scripted judge"):
+        done = run(line, folder)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    assert (folder / "report.html").exists()
 
     installed = run(install, folder)  # in the environment of the line above
     assert installed.returncode == 0, installed.stderr

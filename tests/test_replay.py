@@ -295,9 +295,9 @@ def test_scores_stand_beside_the_constant_that_errs_least(monkeypatch: pytest.Mo
     assert controls is not None
     assert (controls.scored, controls.n, controls.value) == (True, 40, only(rows, "mean").mean_absolute_error)
     assert (controls.control("constant").says, controls.control("constant").value) == ("always 2", 1.2)
-    assert controls.sentence.startswith("not better than the best control, always 2: ")
+    assert controls.sentence.startswith("not better than a judge that always answers 2: ")
     assert only([row(7), row(9, "d")], "mean").controls is None
-    monkeypatch.setattr("judgeharness_integrations.analysis.replay.counts._MOST_COMPARED", 30)
+    monkeypatch.setattr("judgeharness_integrations.analysis.replay.report._MOST_COMPARED", 30)
     controls = only(rows, "mean").controls
     assert controls is not None
     assert (controls.best, controls.beaten, controls.n) == (None, False, 40)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
-from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_case, by_judge
+from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.aggregation.statistics import position_bias
 from judgeharness_integrations.analysis.replay import (
     CriterionFold,
     JudgeFold,
@@ -25,7 +24,7 @@ from judgeharness_integrations.analysis.replay import (
     replay,
     replay_cases,
 )
-from judgeharness_integrations.analysis.replay.counts import ExactMean, PositionCounts
+from judgeharness_integrations.analysis.replay.report import ExactMean, PositionCounts
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION
 

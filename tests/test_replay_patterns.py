@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations._errors import JudgeHarnessError, LogFormatError
 from judgeharness_integrations.cli import _replay
-from judgeharness_integrations.cli._reading import cases_of_log, rows_of_log
+from judgeharness_integrations.cli._output import cases_of_log, rows_of_log
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, patterns, write_log
 from judgeharness_integrations.verdictlog.encoding import unquoted
 from judgeharness_integrations.verdictlog.patterns import CasePatterns

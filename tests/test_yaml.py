@@ -10,7 +10,7 @@ from support.cpu import cpu_seconds
 
 from judgeharness_integrations._documents import YamlError, load_yaml
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.analysis.ranking.judgefacts import fact_records
+from judgeharness_integrations.analysis.ranking.panels import fact_records
 from judgeharness_integrations.benchmark.documents import read_markdown
 from judgeharness_integrations.benchmark.taxonomy import read_weights
 from judgeharness_integrations.cli.benchmark.asking import read_model_file

@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from judgeharness_adk.dropins import (
+    from judgeharness_adk.evaluators import (
+        HarnessedEvaluator,
         HarnessedFinalResponseMatchV2Evaluator,
         HarnessedHallucinationsV1Evaluator,
         HarnessedLlmAsJudge,
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         HarnessedRubricBasedMultiTurnTrajectoryEvaluator,
         HarnessedRubricBasedToolUseV1Evaluator,
     )
-    from judgeharness_adk.evaluators import HarnessedEvaluator
     from judgeharness_adk.measuring import observe
     from judgeharness_adk.registering import Registration, register
     from judgeharness_adk.results import AdkResults, load_results
@@ -43,13 +43,13 @@ __all__ = [
 _HOMES = {
     "AdkResults": "results.loading",
     "HarnessedEvaluator": "evaluators",
-    "HarnessedFinalResponseMatchV2Evaluator": "dropins",
-    "HarnessedHallucinationsV1Evaluator": "dropins",
-    "HarnessedLlmAsJudge": "dropins",
-    "HarnessedPerTurnUserSimulatorQualityV1": "dropins",
-    "HarnessedRubricBasedFinalResponseQualityV1Evaluator": "dropins",
-    "HarnessedRubricBasedMultiTurnTrajectoryEvaluator": "dropins",
-    "HarnessedRubricBasedToolUseV1Evaluator": "dropins",
+    "HarnessedFinalResponseMatchV2Evaluator": "evaluators",
+    "HarnessedHallucinationsV1Evaluator": "evaluators",
+    "HarnessedLlmAsJudge": "evaluators",
+    "HarnessedPerTurnUserSimulatorQualityV1": "evaluators",
+    "HarnessedRubricBasedFinalResponseQualityV1Evaluator": "evaluators",
+    "HarnessedRubricBasedMultiTurnTrajectoryEvaluator": "evaluators",
+    "HarnessedRubricBasedToolUseV1Evaluator": "evaluators",
     "Registration": "registering",
     "load_results": "results.loading",
     "observe": "measuring",

@@ -5,6 +5,7 @@ Importing it imports no framework.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -111,6 +112,19 @@ def settle_rubrics(evaluator: object, rubrics: Sequence[Rubric]) -> None:
     _seam(evaluator, "_effective_rubrics_list")
     evaluator._effective_rubrics_list = list(rubrics)  # type: ignore[attr-defined]  # noqa: SLF001
     evaluator.create_effective_rubrics_list = lambda _: None  # type: ignore[attr-defined]
+
+
+class _Parts:
+    """A template of ADK's that is filled in with the texts themselves, by name, as a JSON object."""
+
+    def format(self, **parts: str) -> str:
+        return json.dumps(parts)
+
+
+def show_parts(evaluator: object) -> None:
+    """Have an evaluator format what it shows a judge as JSON: name in ADK's template -> text."""
+    _seam(evaluator, "_auto_rater_prompt_template")
+    evaluator._auto_rater_prompt_template = _Parts()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def show_conversation(evaluator: object, conversation: Sequence[Invocation]) -> None:

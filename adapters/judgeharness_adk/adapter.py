@@ -15,7 +15,7 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Rewriter
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.adapterkit import Bench
 
 __all__ = ["ADAPTER", "TESTED"]
 
@@ -36,7 +36,7 @@ def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
 
 def _read_cases(path: Path) -> list[AnswerCase]:
     with loading():
-        from judgeharness_adk.evalsets import read_eval_set  # noqa: PLC0415
+        from judgeharness_adk.invocations import read_eval_set  # noqa: PLC0415
 
     return [*read_eval_set(path)]
 
@@ -53,6 +53,7 @@ ADAPTER = Adapter(
     name="adk",
     extras={"adk": ("google.adk", "rouge_score")},
     build_judge=_build_judge,
+    tiers=frozenset({"flex"}),
     build_rewriter=_build_rewriter,
     read_cases=_read_cases,
     perturbations=PERTURBATIONS,

@@ -27,9 +27,9 @@ from google.genai.types import Content, Part
 from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_adk.judges import JUDGES, MetricJudge
 from judgeharness_adk.measuring import observe, observers
-from judgeharness_adk.rationales import SUFFIX
+from judgeharness_adk.outcomes import SUFFIX
 from judgeharness_adk.registering import register
-from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.adapterkit import Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.judging.harness import JudgeHarness
 

@@ -1,4 +1,4 @@
-"""Who watches the measurements: ADK makes the evaluators, so observers are told once a process."""
+"""How invocations are measured, and who watches."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError
 from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.judging.answer import ModelAnswer
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.judging.execution.observing import Observer, Spans, calling
-from judgeharness_integrations.judging.recording import watchers
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
+from judgeharness_integrations.judging.running import watchers
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.verdictlog.row import TOKENS
 

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.adk.evaluation import metric_evaluator_registry
 from google.adk.evaluation.eval_case import ConversationScenario, Invocation
@@ -16,10 +16,8 @@ from google.adk.evaluation.llm_as_judge import LlmAsJudge
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
 from judgeharness_adk import _seams
-from judgeharness_adk.dropins import EVALUATORS, evaluator_of, harnessed
-from judgeharness_adk.evaluators import HarnessedEvaluator
-from judgeharness_adk.options import DEFAULT_RULE
-from judgeharness_adk.registrations import Registered, registered_by, registered_for_this_agent, share
+from judgeharness_adk.evaluators import EVALUATORS, HarnessedEvaluator, evaluator_of, harnessed
+from judgeharness_adk.options import DEFAULT_RULE, Registered, registered_by, registered_for_this_agent, share
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging.adapters import untested
 
@@ -80,6 +78,7 @@ def register(
     *,
     rules: Mapping[str, RuleLike] | None = None,
     models: Mapping[str, BaseLlm] | None = None,
+    decisions: Mapping[str, Mapping[str, Any]] | None = None,
     include: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Registration:
@@ -96,10 +95,12 @@ def register(
             with it is for every agent evaluated with it.
         rules: name -> function of rows, or `Rule`: what `aggregation_rule` may name besides the built-in rules.
         models: name -> model: what `judge_model` and `rewriter` may name besides what ADK resolves.
+        decisions: name -> decision model, as `{"model": "openai:gpt-6-luna", "base_url": ...}`: what `decisions` may
+            name besides `openai:MODEL`.
         include: metrics whose evaluators are `LlmAsJudge` subclasses of your own, to be harnessed through ADK's public
             hooks.
-        folder: below which `calibration` and `sidecar` lie, whose paths start there; the folder of the calling file
-            when None, and where a relative one starts.
+        folder: below which `calibration`, `passport` and `sidecar` lie, whose paths start there; the folder of the
+            calling file when None, and where a relative one starts.
 
     Raises:
         ConfigError: a rule's name is that of a built-in one, its value is no function, a model is none of ADK's, the
@@ -109,7 +110,7 @@ def register(
     """
     default = metric_evaluator_registry.DEFAULT_METRIC_EVALUATOR_REGISTRY
     registry = default if registry is None else registry
-    registered = registered_by(sys._getframe(1).f_globals, rules, folder, models)  # noqa: SLF001 - whose file it is
+    registered = registered_by(sys._getframe(1).f_globals, rules, folder, models, decisions)  # noqa: SLF001 - whose file it is
     infos = {info.metric_name: info for info in registry.get_registered_metrics()}
     for sentence in untested(_seams.TESTED):
         _LOGGER.warning("%s", sentence)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from judgeharness_langchain.evaluators import EvaluatorJudge
     from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge, Taxonomy
     from judgeharness_langchain.loading import load_evaluator
-    from judgeharness_langchain.structured import chat_rewriter
+    from judgeharness_langchain.models import chat_rewriter
     from judgeharness_langchain.wrapping import harness_evaluator
 
 __all__ = [
@@ -39,7 +39,7 @@ _HOMES = {
     "PairwiseJudge": "judges",
     "ScoreJudge": "judges",
     "Taxonomy": "judges",
-    "chat_rewriter": "structured",
+    "chat_rewriter": "models",
     "harness_evaluator": "wrapping",
     "load_evaluator": "loading",
 }

@@ -11,25 +11,25 @@ from judgeharness_integrations.judging.perturbations import Rewriter
 from judgeharness_langchain.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.adapterkit import Bench
     from judgeharness_integrations.judging.chatmodels import ChatModel
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    from judgeharness_langchain.configuring import judge_from_spec  # noqa: PLC0415 - imports LangChain
+    from judgeharness_langchain.loading import judge_from_spec  # noqa: PLC0415 - imports LangChain
 
     return judge_from_spec(spec)
 
 
 def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
-    from judgeharness_langchain.configuring import chat_model  # noqa: PLC0415
-    from judgeharness_langchain.structured import chat_rewriter  # noqa: PLC0415
+    from judgeharness_langchain.loading import chat_model  # noqa: PLC0415
+    from judgeharness_langchain.models import chat_rewriter  # noqa: PLC0415
 
     return chat_rewriter(chat_model(model, options))
 
 
 def _build_model(model: str, options: Mapping[str, Any]) -> ChatModel:
-    from judgeharness_langchain.configuring import json_model  # noqa: PLC0415
+    from judgeharness_langchain.loading import json_model  # noqa: PLC0415
 
     return json_model(model, options)
 
@@ -64,8 +64,10 @@ ADAPTER = Adapter(
         "langchain": ("langchain_core",),
         "langchain-classic": ("langchain_classic",),
         "langchain-models": ("langchain",),
+        "decisions": ("langchain_core.decisions", "langchain_openai"),
     },
     build_judge=_build_judge,
+    tiers=frozenset({"flex"}),
     build_rewriter=_build_rewriter,
     build_model=_build_model,
     recognise=_recognise,

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langsmith import tracing_context
 
-from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.adapterkit import Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge

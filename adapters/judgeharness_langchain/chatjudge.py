@@ -25,7 +25,11 @@ from judgeharness_integrations.judging.questions import DEFAULT_SLOTS
 from judgeharness_langchain.decisionmodels import is_decision_model
 from judgeharness_langchain.kinds import CallOptions, Kind
 from judgeharness_langchain.models import (
+    Mode,
+    Output,
     active_cache,
+    answer_of,
+    arguments_of,
     chat_prompt,
     family_of,
     fitting_case,
@@ -36,8 +40,8 @@ from judgeharness_langchain.models import (
     model_parameters,
     prompt_hash,
     template_texts,
+    with_tool,
 )
-from judgeharness_langchain.structured import Mode, Output, answer_of, arguments_of, with_tool
 from judgeharness_langchain.versions import TESTED
 
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]

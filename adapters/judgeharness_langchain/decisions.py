@@ -22,7 +22,7 @@ from judgeharness_integrations.judging.judge import (
     Probe,
     text_hash,
 )
-from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
+from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
 from judgeharness_integrations.judging.questions import (
     DEFAULT_SLOTS,
     Question,

@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
 
+from judgeharness_integrations.judging.adapterkit import captured, identified, rule_identity
 from judgeharness_integrations.judging.adapters import VersionRange
 from judgeharness_integrations.judging.answer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
-from judgeharness_integrations.judging.byrule import identified, rule_identity
-from judgeharness_integrations.judging.capturing import captured
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.chatmodels import SEVERAL_CHOICES, namespace_of, single_choice
 from judgeharness_integrations.judging.chatmodels import model_name as given_name
@@ -23,10 +22,9 @@ from judgeharness_integrations.judging.execution.attempting import read_apart
 from judgeharness_integrations.judging.execution.ownclients import own_model
 from judgeharness_integrations.judging.functionsource import UnreadableError
 from judgeharness_integrations.judging.harness import Shape
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, in_thread
 from judgeharness_integrations.judging.parsing import described, of_an_array
 from judgeharness_integrations.judging.structured import StructuredCase, own_copy
-from judgeharness_integrations.judging.threads import in_thread
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.kinds import (
     LANGCHAIN,

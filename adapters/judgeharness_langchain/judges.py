@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from judgeharness_integrations.judging.questions import DEFAULT_RUBRIC, DEFAULT_
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.chatjudge import ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import CUSTOM_LABELS, LABEL, LABELS, PAIRWISE, SCORE
-from judgeharness_langchain.structured import object_schema, reasoning_of
+from judgeharness_langchain.models import object_schema, reasoning_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +72,13 @@ def several_criteria(criteria: CriteriaLike, *, labels: tuple[str, ...] | None) 
     """Return criteria of a name, names, or a mapping name -> description, each with these labels, or its own for None.
 
     Raises:
-        UsageError: there is none, or a name occurs twice.
+        UsageError: there is none, a name occurs twice, or they are something else.
 
     """
     if isinstance(criteria, (str, Criterion)):
         criteria = [criteria]
+    if not isinstance(criteria, Iterable):
+        raise UsageError(f"criteria are a name, names, or name -> description, not {type(criteria).__name__}.")
     if isinstance(criteria, Mapping):
         found = [Criterion(name=str(name), description=str(text)) for name, text in criteria.items()]
     else:

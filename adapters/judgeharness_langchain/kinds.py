@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
+from judgeharness_integrations.judging.adapterkit import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
 from judgeharness_integrations.judging.harness import Shape
 from judgeharness_integrations.judging.judge import Probe
 from judgeharness_integrations.judging.parsing import Grammar, label_grammar, of_an_array, score_grammar

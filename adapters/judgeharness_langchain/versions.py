@@ -11,5 +11,6 @@ TESTED: Mapping[str, VersionRange] = MappingProxyType(
     {
         "langchain-core": VersionRange(lowest="1.0", newest="1.8"),
         "langchain-classic": VersionRange(lowest="1.0", newest="1.0"),
+        "langchain-openai": VersionRange(lowest="1.0", newest="1.7"),
     }
 )

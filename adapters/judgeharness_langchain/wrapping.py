@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.certifying.cascade import Cascade
 from judgeharness_integrations.analysis.result import (
     CriterionResult,
     HarnessResult,
@@ -22,11 +23,12 @@ from judgeharness_integrations.analysis.result import (
     check_on_not_graded,
     raise_where_all_failed,
 )
+from judgeharness_integrations.judging.adapterkit import check_harness
+from judgeharness_integrations.judging.cascading import CascadeJudge
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.judging.defaulting import check_harness
 from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.recording import watchers
+from judgeharness_integrations.judging.running import watchers
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason
@@ -35,8 +37,13 @@ from judgeharness_langchain.chatjudge import ChatJudge
 from judgeharness_langchain.decisionmodels import is_decision_model
 from judgeharness_langchain.decisions import DecisionJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
-from judgeharness_langchain.faces import ChainFaces, EvaluatorRunnable, is_chain
-from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
+from judgeharness_langchain.faces import (
+    ChainFaces,
+    EvaluatorRunnable,
+    PairwiseStringEvaluator,
+    StringEvaluator,
+    is_chain,
+)
 from judgeharness_langchain.kinds import CUSTOM_LABELS, CallOptions, Kind, NativeValue
 
 
@@ -124,9 +131,12 @@ _Judge: TypeAlias = EvaluatorJudge | ChatJudge | DecisionJudge
 class _Harnessed:
     """What both interfaces share."""
 
-    def __init__(self, judge: _Judge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> None:
-        """Evaluate with a judge under a harness; see `harness_evaluator`."""
+    def __init__(
+        self, judge: _Judge, harness: JudgeHarness, on_not_graded: OnNotGraded, turns: CascadeJudge | None = None
+    ) -> None:
+        """Evaluate with a judge under a harness, or with those asked in turn; see `harness_evaluator`."""
         self.judge = judge
+        self.turns = turns
         self.harness = harness
         self.on_not_graded = on_not_graded
 
@@ -186,6 +196,8 @@ class _Harnessed:
     @property
     def _bare(self) -> bool:
         """Whether the design is the evaluator itself: one sample, nothing perturbed."""
+        if self.turns is not None:
+            return False
         design = self.harness.design_for(self.judge)
         return design.repetitions == 1 and design.perturbations == ("none",) and isinstance(self.judge, EvaluatorJudge)
 
@@ -214,12 +226,19 @@ class _Harnessed:
     def _sync(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
         call = CallOptions.of(options)
         judge = self._bound(call)
-        return self._kept(self.harness.evaluate(judge, case), judge, call)
+        return self._kept(self.harness.evaluate(self._asked(judge, call), case), judge, call)
 
     async def _async(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
         call = CallOptions.of(options)
         judge = self._bound(call)
-        return self._kept(await self.harness.aevaluate(judge, case), judge, call)
+        return self._kept(await self.harness.aevaluate(self._asked(judge, call), case), judge, call)
+
+    def _asked(self, judge: Any, options: CallOptions) -> Any:
+        """Return whom the harness asks about one evaluation: the judge, or it and those after it in turn."""
+        if self.turns is None:
+            return judge
+        later: Any = self.turns.judges[1:]
+        return CascadeJudge([judge, *(one.bound(options, own_parser=False) for one in later)], self.turns.cascade)
 
     def as_runnable(self) -> EvaluatorRunnable:
         """Return a Runnable over `{"prediction": ..., "prediction_b": ..., "input": ..., "reference": ...}`.
@@ -315,11 +334,35 @@ def _judge_in(evaluator: Any, shape: Shape | None) -> _Judge:
     return evaluator
 
 
+def _in_turn(
+    evaluators: Sequence[Any], given: Cascade | str | PathLike[str] | None, shape: Shape | None
+) -> tuple[_Judge, CascadeJudge]:
+    """Return the first judge of a cascade, and all of them; LangChain's evaluators have the names of their steps."""
+    if given is None:
+        raise UsageError(
+            "several evaluators need certificates to be asked in turn: give cascade='cascade.json', as judgeharness "
+            "certify LOG --cascade CHEAP,STRONG --out cascade.json saves it."
+        )
+    cascade = given if isinstance(given, Cascade) else Cascade.load(given)
+    judges = [_judge_in(one, shape) for one in evaluators]
+    for place, (judge, step) in enumerate(zip(judges, cascade.steps, strict=False)):
+        if isinstance(judge, EvaluatorJudge):
+            judges[place] = replace(judge, name=step.judge)
+        if judge.kind != judges[0].kind:
+            raise UsageError(
+                f"{judge.name!r:.60} answers otherwise than {judges[0].name!r:.60}: the evaluators of a cascade answer "
+                "the same question in the same words."
+            )
+    turns = CascadeJudge(judges, cascade)
+    return judges[0], turns
+
+
 def harness_evaluator(
     evaluator: Any,
     harness: JudgeHarness | None = None,
     calibration: CalibrationReport | str | PathLike[str] | None = None,
     *,
+    cascade: Cascade | str | PathLike[str] | None = None,
     shape: Shape | None = None,
     on_not_graded: OnNotGraded = "raise",
 ) -> Any:
@@ -327,9 +370,11 @@ def harness_evaluator(
 
     Args:
         evaluator: whatever has `evaluate_string_pairs` or `evaluate_strings`, or one of our judges. One that compares
-            by rule (exact match, regex, JSON, distances) is called once, unperturbed.
+            by rule (exact match, regex, JSON, distances) is called once, unperturbed. A list of them is asked in turn:
+            the next one where the certificate of the one before does not cover the case.
         harness: the design; `JudgeHarness.standard` for the evaluator's shape by default (six calls a case).
         calibration: a saved calibration, or its path.
+        cascade: for a list of evaluators, what `certify --cascade` saved, or its path; its judges are these, in order.
         shape: `labels` or `scores` for a string evaluator of the caller's own, and what a decision model is asked.
         on_not_graded: what an evaluation does when all samples failed with errors (a dead key, say): `raise` a
             `NotGradedError`, as the evaluator raises where its model cannot be reached, or `report` value None.
@@ -343,9 +388,12 @@ def harness_evaluator(
     check_on_not_graded(on_not_graded)
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
-    judge = _judge_in(evaluator, shape)
+    if cascade is not None and not isinstance(evaluator, (list, tuple)):
+        raise UsageError("a cascade is of several evaluators: give them as a list, the cheapest first.")
+    several = isinstance(evaluator, (list, tuple))
+    judge, turns = _in_turn(evaluator, cascade, shape) if several else (_judge_in(evaluator, shape), None)
     harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
-    chain = is_chain(evaluator)
+    chain = is_chain(evaluator if turns is None else evaluator[0])
     if judge.kind.pairs:
-        return (HarnessedPairwiseChain if chain else HarnessedPairwiseEvaluator)(judge, harness, on_not_graded)
-    return (HarnessedStringChain if chain else HarnessedStringEvaluator)(judge, harness, on_not_graded)
+        return (HarnessedPairwiseChain if chain else HarnessedPairwiseEvaluator)(judge, harness, on_not_graded, turns)
+    return (HarnessedStringChain if chain else HarnessedStringEvaluator)(judge, harness, on_not_graded, turns)

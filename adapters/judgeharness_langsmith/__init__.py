@@ -5,34 +5,44 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_langsmith.comparing import harness_comparative
-    from judgeharness_langsmith.evaluating import HarnessRunEvaluator
+    from judgeharness_langsmith.evaluating import HarnessRunEvaluator, harness_comparative
     from judgeharness_langsmith.labels import HumanLabels, human_labels
-    from judgeharness_langsmith.opentelemetry import OpenTelemetry
-    from judgeharness_langsmith.queueing import grade_again, queue_abstentions
-    from judgeharness_langsmith.tracing import LangSmithTracing
+    from judgeharness_langsmith.queueing import (
+        JudgedRuns,
+        evaluator_verdicts,
+        grade_again,
+        queue_abstentions,
+        queue_cases,
+    )
+    from judgeharness_langsmith.tracing import LangSmithTracing, OpenTelemetry
 
 __all__ = [
     "HarnessRunEvaluator",
     "HumanLabels",
+    "JudgedRuns",
     "LangSmithTracing",
     "OpenTelemetry",
+    "evaluator_verdicts",
     "grade_again",
     "harness_comparative",
     "human_labels",
     "queue_abstentions",
+    "queue_cases",
 ]
 
 # Loaded at first use, so that the package can say what is missing when LangSmith is not installed.
 _HOMES = {
     "HarnessRunEvaluator": "evaluating",
     "HumanLabels": "labels",
+    "JudgedRuns": "queueing",
     "LangSmithTracing": "tracing",
-    "OpenTelemetry": "opentelemetry",
+    "OpenTelemetry": "tracing",
+    "evaluator_verdicts": "queueing",
     "grade_again": "queueing",
-    "harness_comparative": "comparing",
+    "harness_comparative": "evaluating",
     "human_labels": "labels",
     "queue_abstentions": "queueing",
+    "queue_cases": "queueing",
 }
 
 

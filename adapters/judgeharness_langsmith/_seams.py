@@ -1,4 +1,4 @@
-"""What the adapter needs of LangSmith that is not public."""
+"""Where LangSmith ends and we begin."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from judgeharness_integrations.judging.adapters import seam
 from judgeharness_langsmith.versions import TESTED
 
 _MOST = 100  # ids a request
+
 _seam = partial(seam, package="langsmith", tested=TESTED)
 
 # Both ways to query runs exist for now: `list_runs` is deprecated, `runs.query_v2` needs servers from 0.16 on and a

@@ -13,7 +13,7 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_langsmith.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.adapterkit import Bench
     from judgeharness_integrations.judging.execution.observing import Observer
 
 _SWITCHES = tuple(f"{space}_{name}" for name in ("TRACING_V2", "TRACING") for space in ("LANGSMITH", "LANGCHAIN"))

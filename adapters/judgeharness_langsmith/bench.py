@@ -17,12 +17,11 @@ from langsmith.evaluation.evaluator import ComparisonEvaluationResult, DynamicRu
 from langsmith.run_helpers import tracing_context
 from langsmith.schemas import Example, Run
 
-from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.adapterkit import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_langsmith.comparing import HarnessComparative, harness_comparative
-from judgeharness_langsmith.evaluating import HarnessRunEvaluator
+from judgeharness_langsmith.evaluating import HarnessComparative, HarnessRunEvaluator, harness_comparative
 
 _KEY = "right"
 _QUESTION = "What is the capital of Norway?"

@@ -1,4 +1,4 @@
-"""A measurement as LangSmith feedback: a family of keys for each criterion.
+"""A measurement as LangSmith feedback, and measurements inside tests that LangSmith records.
 
 What the server must keep stands in fields that are uploaded (score, value, comment, evaluator_info, extra); `metadata`
 stays with the local result.
@@ -7,25 +7,31 @@ stays with the local result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 from uuid import UUID
 from weakref import ref
 
+from langsmith import testing
 from langsmith.evaluation import EvaluationResult
 from langsmith.schemas import RunBase
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.probabilities import averaged
+from judgeharness_integrations.analysis.aggregation.folds import averaged
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary
+from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import headline, shown_order
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text, voting
+from judgeharness_langsmith.runjudge import Calibration, harness_for, judge_in
+from judgeharness_langsmith.tracing import traced, without_words
 
 _LONGEST_REASON = 2_000  # characters
 NOT_GRADED = "NOT GRADED"
@@ -248,10 +254,83 @@ def _flip(perturbations: Sequence[PerturbationSummary], *, curtailed: bool) -> t
     swapped = sorted((one for one in perturbations if one.swapped), key=lambda one: one.name.count("+"))
     if not swapped or swapped[0].flip_rate is None:
         return None, "not measured: no valid sample in both orders"
-    return swapped[0].flip_rate, f"share of sample pairs that differ between none and {swapped[0].name}"
+    moved = swapped[0].probability_change
+    beside = "" if moved is None else f"; probabilities differ by {moved:.3f}"
+    return swapped[0].flip_rate, f"share of sample pairs that differ between none and {swapped[0].name}{beside}"
 
 
 def _rate(rate: Rate | None, result: HarnessResult) -> tuple[float | None, str]:
     if rate is not None:
         return rate.value, f"{rate} on {result.calibration_source}"
     return None, "not measured" if result.calibration_state is None else f"calibration {result.calibration_state}"
+
+
+_VALUES = ("inputs", "outputs", "reference_outputs")
+
+
+class Measure:
+    """A judge under a harness, called with a case or with `outputs`, `inputs` and `reference_outputs`."""
+
+    def __init__(
+        self,
+        judge: Any,
+        harness: JudgeHarness | None = None,
+        calibration: Calibration = None,
+        *,
+        key: str | None = None,
+        private: bool = False,
+        logs: bool = True,
+    ) -> None:
+        """Prepare; `logs`: it is called inside a test marked `langsmith`. The rest is as in `HarnessRunEvaluator`."""
+        self.judge = judge_in(judge)
+        harness = harness_for(judge, self.judge, harness, calibration)
+        self.private = private or is_private(harness.observers)
+        self.harness = traced(harness, private=self.private)
+        self.family = Family.of(self.judge, harness, key)
+        self.logs = logs
+
+    def __call__(self, case: Any = None, **values: Any) -> HarnessResult:
+        """Measure, and log one feedback row a criterion.
+
+        Raises:
+            UsageError: neither a case nor `outputs` are given, or both.
+
+        """
+        with self._logged():
+            result = self.harness.evaluate(self.judge, _case(case, values))
+            self._log(result)
+        return result
+
+    async def acall(self, case: Any = None, **values: Any) -> HarnessResult:
+        """Measure in an async test; see `__call__`."""
+        with self._logged():
+            result = await self.harness.aevaluate(self.judge, _case(case, values))
+            self._log(result)
+        return result
+
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        with testing.trace_feedback(name=self.judge.name) if self.logs and not self.private else nullcontext():
+            yield
+
+    def _log(self, result: HarnessResult) -> None:
+        if not self.logs:
+            return
+        shown = without_words(result) if self.private else result
+        for name, measured in shown.criteria.items():
+            score, value = native(measured)
+            testing.log_feedback(
+                key=self.family.key_of(name, several=len(result.criteria) > 1),
+                score=score,
+                value=value,
+                comment=comment_of(shown, name),
+            )
+
+
+def _case(case: Any, values: dict[str, Any]) -> Any:
+    if (case is None) == ("outputs" not in values) or (case is not None and values):
+        raise UsageError("give a case, or outputs= with inputs= and reference_outputs= where there are some.")
+    if case is not None:
+        return case
+    known = {name: values.pop(name) for name in _VALUES if name in values}
+    return structured_case(extra=values, **known)

@@ -15,9 +15,9 @@ from langsmith.schemas import Dataset, Example, Feedback, Run, TracerSession
 from langsmith.utils import LangSmithNotFoundError
 
 from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.judging.calibrating import CalibrationSet, LabeledExample
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.labelset import CalibrationSet, LabeledExample
-from judgeharness_integrations.verdictlog.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
 from judgeharness_langsmith._seams import runs_by_id
 from judgeharness_langsmith.evaluating import Prepare, default_case, prepared_case
@@ -151,8 +151,13 @@ _MOST = 100  # ids a request
 
 
 def workspace(client: Client | None) -> Client:
-    """Return the client given, or the process's own, which `evaluate` and tracing use without one."""
-    return get_cached_client() if client is None else client
+    """Return the client given, or the process's own, which `evaluate` and tracing use without one.
+
+    What it was given before is uploaded then: runs and feedback that were just made may be on their way still.
+    """
+    client = get_cached_client() if client is None else client
+    client.flush()
+    return client
 
 
 def as_id(text: object) -> str | None:
@@ -170,13 +175,7 @@ def project_of(client: Client, name: str) -> TracerSession:
         UsageError: there is none.
 
     """
-    try:
-        found = as_id(name)
-        project: TracerSession = (
-            client.read_project(project_id=found) if found else client.read_project(project_name=name)
-        )
-    except LangSmithNotFoundError as error:
-        raise UsageError(f"LangSmith knows no project {name!r}: give the name or id of one.") from error
+    project: TracerSession = _named(client, "project", name)
     return project
 
 
@@ -187,12 +186,16 @@ def dataset_of(client: Client, name: str) -> Dataset:
         UsageError: there is none.
 
     """
-    try:
-        found = as_id(name)
-        dataset: Dataset = client.read_dataset(dataset_id=found) if found else client.read_dataset(dataset_name=name)
-    except LangSmithNotFoundError as error:
-        raise UsageError(f"LangSmith knows no dataset {name!r}: give the name or id of one.") from error
+    dataset: Dataset = _named(client, "dataset", name)
     return dataset
+
+
+def _named(client: Client, kind: Literal["project", "dataset"], name: str) -> Any:
+    found = as_id(name)
+    try:
+        return getattr(client, f"read_{kind}")(**{f"{kind}_id": found} if found else {f"{kind}_name": name})
+    except LangSmithNotFoundError as error:
+        raise UsageError(f"LangSmith knows no {kind} {name!r}: give the name or id of one.") from error
 
 
 def examples_by_id(
@@ -286,20 +289,29 @@ def _gather(
     evaluated_by: dict[str, set[str]] = {}
     for one in feedback:
         evaluated_by.setdefault(str(one.run_id), set()).add(source_run(one) or "")
-    runs = {str(run.id): run for run in runs_by_id(client, list({one.run_id: 0 for one in said}), project=project)}
-    examples: set[str] = set()
-    for run_id, run in runs.items():
+    known = runs_of(client, project, (one.run_id for one in said), gathered.skipped)
+    for run_id, run in known.items():
         if few_shot.ids & {run_id, str(run.reference_example_id), *evaluated_by[run_id]}:
             gathered.excluded.append(run_id)
-            continue
-        gathered.runs[run_id] = run
-        if run.reference_example_id is not None:
-            examples.add(str(run.reference_example_id))
-    gathered.skipped.update("on a run LangSmith no longer has" for one in said if one.run_id not in runs)
+        else:
+            gathered.runs[run_id] = run
     gathered.said.extend(one for one in said if one.run_id in gathered.runs)
-    version = project.metadata.get("dataset_version")
-    for example in examples_by_id(client, sorted(examples), as_of=version):
-        gathered.examples[str(example.id)] = example
+    gathered.examples.update(examples_of(client, project, gathered.runs.values()))
+
+
+def runs_of(client: Client, project: TracerSession, run_ids: Iterable[str], skipped: Counter[str]) -> dict[str, Run]:
+    """Return the runs of a project by id, and count feedback on runs that there are no more."""
+    asked = Counter(run_ids)
+    runs = {str(run.id): run for run in runs_by_id(client, list(asked), project=project)}
+    skipped["on a run LangSmith no longer has"] += sum(count for one, count in asked.items() if one not in runs)
+    return runs
+
+
+def examples_of(client: Client, project: TracerSession, runs: Iterable[Run]) -> dict[str, Example]:
+    """Return the examples of runs of a project by id, as they were then."""
+    ids = sorted({str(run.reference_example_id) for run in runs if run.reference_example_id is not None})
+    found = examples_by_id(client, ids, as_of=project.metadata.get("dataset_version"))
+    return {str(example.id): example for example in found}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,7 +396,7 @@ def human_labels(
     client = workspace(client)
     few_shot = FewShot.of(client, exclude, exclude_dataset)
     found = labelled_runs(client, projects_of(client, project, dataset), key=key, sources=sources, few_shot=few_shot)
-    cases = _cases(found, prepare, values=values)
+    cases = cases_of(found.runs, found.examples, prepare, values=values)
     rows = _rows(found, cases, scores, criterion or key)
     where = f"{key} of {project or dataset}"
     skipped = +found.skipped
@@ -400,11 +412,13 @@ def human_labels(
     )
 
 
-def _cases(found: LabelledRuns, prepare: Prepare | None, *, values: bool) -> dict[str, AnswerCase]:
+def cases_of(
+    runs: Mapping[str, Run], examples: Mapping[str, Example], prepare: Prepare | None, *, values: bool
+) -> dict[str, AnswerCase]:
     """Return run id -> its case; a run that returned nothing has none unless `prepare` makes one."""
     cases: dict[str, AnswerCase] = {}
-    for run_id, run in found.runs.items():
-        example = found.examples.get(str(run.reference_example_id))
+    for run_id, run in runs.items():
+        example = examples.get(str(run.reference_example_id))
         if prepare is not None:
             cases[run_id] = prepared_case(prepare(run, example))
         elif run.outputs:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_langsmith.choosing import Calibration
-from judgeharness_langsmith.testing import Measure
+from judgeharness_langsmith.feedback import Measure
+from judgeharness_langsmith.runjudge import Calibration
 
 
 class Harnessed:

@@ -1,26 +1,38 @@
-"""What a harness could not decide: to people in an annotation queue, or graded again after an outage."""
+"""What goes to annotation queues of LangSmith, and what evaluators there said."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
-from uuid import UUID
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
+from uuid import NAMESPACE_OID, UUID, uuid5
 
-from langsmith import Client
+from langsmith import Client, trace
 from langsmith.evaluation import EvaluationResult
 from langsmith.run_helpers import get_tracing_context, tracing_context
 from langsmith.schemas import Feedback, Run, RunKey, TracerSession
 from langsmith.utils import LangSmithError
 
-from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations._errors import CaseError, JudgeHarnessError, UsageError
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, most_probable
 from judgeharness_langsmith._seams import quietly, runs_by_id
-from judgeharness_langsmith.evaluating import HarnessRunEvaluator
+from judgeharness_langsmith.evaluating import HarnessRunEvaluator, Prepare
 from judgeharness_langsmith.feedback import NOT_GRADED
-from judgeharness_langsmith.labels import as_id, examples_by_id, project_of, workspace
+from judgeharness_langsmith.labels import (
+    as_id,
+    cases_of,
+    examples_by_id,
+    examples_of,
+    project_of,
+    projects_of,
+    runs_of,
+    source_run,
+    workspace,
+)
 
 Results: TypeAlias = "Mapping[str, HarnessResult] | Iterable[HarnessResult | tuple[str | UUID, HarnessResult]]"
 Undecided: TypeAlias = Literal["abstained", "not_graded"]
@@ -89,20 +101,79 @@ def queue_abstentions(
         no_run=tuple(dict.fromkeys(run for run in chosen if as_id(run) is None)),
         decided=len(given) - len(chosen),
     )
-    if not ids:
-        return report
+    return _queued(report, ids, client, project=project, create=create) if ids else report
+
+
+def queue_cases(
+    cases: Iterable[AnswerCase],
+    *,
+    queue: str,
+    project: str = "judgeharness",
+    client: Client | None = None,
+    create: bool = True,
+) -> QueueReport:
+    """Add cases to an annotation queue: one that is of no run in LangSmith becomes a run of its own, once.
+
+    Inputs and outputs of such a run are the texts of the case, and its metadata holds the `case_id`. The attribute
+    `run_id` of a case that was made of a run names it.
+
+    Args:
+        cases: those that wait for people, as `read_cases("queue.jsonl")` returns them from the folder of a run.
+        queue: its name or id.
+        project: where the runs are made.
+        client: of LangSmith; the process's own when None.
+        create: make the queue when there is none of that name and something is to be queued.
+
+    Raises:
+        UsageError: there is no such queue and none may be made.
+
+    """
+    client, report = workspace(client), QueueReport(queue=queue)
+    mine, theirs = dict[str, AnswerCase](), list[str]()
+    for case in cases:
+        if (run_id := as_id(case.attributes.get("run_id"))) is None:
+            mine[_new_id(project, case)] = case
+        else:
+            theirs.append(run_id)
+    if mine:
+        client.create_project(project, upsert=True)
+        known = {str(run.id) for run in runs_by_id(client, [*mine], project=project_of(client, project))}
+        with tracing_context(enabled=True, client=client):
+            for run_id in mine.keys() - known:
+                _trace(client, mine[run_id], UUID(run_id), project)
+        report = _queued(report, [*mine], client, project=project, create=create)
+    return _queued(report, theirs, client, project=None, create=create) if theirs else report
+
+
+def _new_id(project: str, case: AnswerCase) -> str:
+    """Return the id of the run that stands for a case in a project: the same each time."""
+    return str(uuid5(NAMESPACE_OID, repr((project, case.case_id, case.all_texts()))))
+
+
+def _trace(client: Client, case: AnswerCase, run_id: UUID, project: str) -> None:
+    shown = {name: getattr(case, name, None) for name in ("input", "reference", "context", "output", "output_b")}
+    told = {name: text for name, text in shown.items() if text is not None}
+    outputs = {name: told.pop(name) for name in ("output", "output_b") if name in told}
+    facts: dict[str, Any] = {"run_id": run_id, "project_name": project, "metadata": {"case_id": case.case_id}}
+    with trace("case", inputs=told, client=client, **facts) as run:
+        run.end(outputs=outputs)
+
+
+def _queued(
+    report: QueueReport, ids: Sequence[str], client: Client | None, *, project: str | None, create: bool
+) -> QueueReport:
+    """Add runs to a queue, and say which ones are in it now and which LangSmith does not know."""
     client = workspace(client)
-    client.flush()  # what `evaluate` has just run may be on its way still
     keys = _keys(client, ids, project)
-    report = replace(report, unknown=tuple(run_id for run_id in ids if run_id not in keys))
+    report = replace(report, unknown=(*report.unknown, *(run_id for run_id in ids if run_id not in keys)))
     if not keys:
         return report
-    queue_id = _queue_id(client, queue, create=create)
+    queue_id = _queue_id(client, report.queue, create=create)
     runs = list(keys.values())
     for start in range(0, len(runs), _MOST):
         with quietly():  # deprecated from 0.15 on for a way that earlier versions lack
             client.add_runs_to_annotation_queue(queue_id, runs=runs[start : start + _MOST])
-    return replace(report, queue_id=queue_id, queued=tuple(keys))
+    return replace(report, queue_id=queue_id, queued=(*report.queued, *keys))
 
 
 def _pairs(results: Results) -> Iterator[tuple[str, HarnessResult]]:
@@ -219,3 +290,146 @@ def _says_so(row: Feedback) -> bool:
 
 def _info(info: Any) -> dict[str, Any]:
     return dict(info) if isinstance(info, Mapping) else {}
+
+
+_BY_MODELS: Final = frozenset({"model", "auto_eval"})
+_GRADES: Final[Mapping[Verdict | None, Verdict]] = {1: "PASS", 0: "FAIL"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRuns:
+    """What evaluators said of runs under one key: `rows` of a verdict log, and reason -> how much was left out."""
+
+    rows: tuple[VerdictRow, ...] = field(repr=False)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+def evaluator_verdicts(
+    *,
+    client: Client | None = None,
+    key: str,
+    project: str | None = None,
+    dataset: str | None = None,
+    prepare: Prepare | None = None,
+    values: bool = False,
+    criterion: str | None = None,
+    judge: str | None = None,
+    probabilities: bool = False,
+) -> JudgedRuns:
+    """Read evaluators' feedback on runs under a key as rows, with the probabilities under `{key}.probability`.
+
+    A case is what a run gave, as `human_labels` makes it, so that people's labels join the rows; each further answer
+    about it is a repetition. Where all decisions of the key are 1 or 0, PASS or FAIL, `{key}.probability` is that of
+    PASS. Of other labels it is the verdict's alone, which is no distribution: those rows hold the verdict. What a
+    harness wrote is its decision, and the mean of the probabilities it asked for.
+
+    Args:
+        client: of LangSmith; the process's own when None.
+        key: the feedback key of the evaluator, or of the question of a decision-model evaluator.
+        project: name or id of a project or experiment.
+        dataset: name or id of a dataset instead: the runs of all its experiments.
+        prepare: (run, example) -> the case; see `human_labels`.
+        values: see `human_labels`.
+        criterion: the name of the question in the rows; the key when None.
+        judge: the name of the judge in the rows; the key when None.
+        probabilities: read the scores themselves as the probability of PASS, as LangSmith's own decision-model
+            evaluators write those of a question of yes or no.
+
+    Raises:
+        UsageError: project and dataset are both given or both missing, or LangSmith does not know one.
+        CaseError: no evaluator said anything, a run cannot be made a case of, or a score is no probability.
+
+    """
+    client = workspace(client)
+    skipped: Counter[str] = Counter()
+    cases: dict[str, AnswerCase] = {}
+    said: list[tuple[Feedback, float | None]] = []
+    for place in projects_of(client, project, dataset):
+        told = f"{key}.probability"
+        feedback = list(client.list_feedback(feedback_key=[key, told], session=[str(place.id)]))
+        mine = list(_paired(feedback, key, told, skipped, scores=probabilities))
+        runs = runs_of(client, place, (str(one.run_id) for one, _ in mine), skipped)
+        cases.update(cases_of(runs, examples_of(client, place, runs.values()), prepare, values=values))
+        skipped["on a run without outputs"] += sum(
+            str(one.run_id) in runs and str(one.run_id) not in cases for one, _ in mine
+        )
+        said += [(one, share) for one, share in mine if str(one.run_id) in cases]
+    if not said:
+        where = f"{key} of {project or dataset}"
+        why = ", ".join(f"{count} {reason}" for reason, count in (+skipped).items()) or "no feedback"
+        raise CaseError(f"no evaluator said anything under {where!r} ({why}): name the key of one.")
+    rows = tuple(_rows(said, cases, judge=judge or key, criterion=criterion or key, scores=probabilities))
+    return JudgedRuns(rows=rows, skipped=dict(+skipped))
+
+
+def _paired(
+    feedback: Iterable[Feedback], key: str, told: str, skipped: Counter[str], *, scores: bool
+) -> Iterator[tuple[Feedback, float | None]]:
+    """Yield what evaluators said under a key, oldest first, with the probability the same evaluation gave beside it."""
+    shares: defaultdict[tuple[str, str | None], list[float | None]] = defaultdict(list)
+    heads: list[Feedback] = []
+    for one in sorted(feedback, key=lambda one: one.created_at):
+        if source_run(one) is None and (one.feedback_source is None or one.feedback_source.type not in _BY_MODELS):
+            skipped["not from an evaluator"] += one.key == key
+        elif one.run_id is None:
+            skipped["on no run"] += one.key == key
+        elif one.key == told:
+            shares[str(one.run_id), source_run(one)].append(_number(one.score))
+        else:
+            heads.append(one)
+    for one in heads:
+        beside = shares[str(one.run_id), source_run(one)]
+        yield one, _number(one.score) if scores else beside.pop(0) if beside else None
+
+
+def _number(score: object) -> float | None:
+    return float(score) if is_number(score) else None  # type: ignore[arg-type]
+
+
+def _rows(
+    said: Sequence[tuple[Feedback, float | None]],
+    cases: Mapping[str, AnswerCase],
+    *,
+    judge: str,
+    criterion: str,
+    scores: bool,
+) -> Iterator[VerdictRow]:
+    verdicts = [None if scores else _verdict(one) for one, _ in said]
+    known = {verdict for verdict in verdicts if verdict is not None}
+    graded = scores or (bool(known) and known <= _GRADES.keys())
+    asked: Counter[str] = Counter()
+    for (one, share), verdict in zip(said, verdicts, strict=True):
+        case_id = cases[str(one.run_id)].case_id
+        shares = _distribution(one, share) if graded and share is not None else None
+        found = _GRADES.get(verdict, verdict) if graded else verdict
+        found = found if shares is None else most_probable(shares)
+        answered = shares is not None or found is not None
+        yield VerdictRow(
+            case_id=case_id,
+            judge=judge,
+            criterion=criterion,
+            repetition=asked[case_id],
+            verdict=found,
+            probabilities=shares,
+            outcome="ok" if answered else "unparsed",
+            reasoning=one.comment if answered else None,
+            raw=None if answered else one.comment,
+            asked_at=one.created_at.isoformat(),
+            attributes={"run_id": str(one.run_id), "feedback_id": str(one.id)},
+        )
+        asked[case_id] += 1
+
+
+def _verdict(one: Feedback) -> Verdict | None:
+    """Return the label or score; None where nothing was decided."""
+    score = int(one.score) if isinstance(one.score, bool) else one.score
+    text = one.value.strip() if isinstance(one.value, str) else ""
+    if text in (ABSTAIN, NOT_GRADED):
+        return None
+    return score if is_number(score) else text or None
+
+
+def _distribution(one: Feedback, share: float) -> dict[str, float]:
+    if not 0 <= share <= 1:
+        raise CaseError(f"feedback {one.id} gives {share:g} as a probability: name a key whose scores lie from 0 to 1.")
+    return {"PASS": share, "FAIL": 1 - share}

@@ -1,10 +1,10 @@
-"""What a private measurement keeps from LangSmith."""
+"""What a private measurement keeps from LangSmith, and measurements as spans without texts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from contextvars import Context, copy_context
+from contextvars import Context, Token, copy_context
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from types import MappingProxyType
@@ -15,6 +15,10 @@ from langsmith import Client
 from langsmith.run_helpers import get_tracing_context, trace, tracing_context
 from langsmith.run_trees import RunTree
 from langsmith.utils import tracing_is_enabled
+from opentelemetry import context as contexts
+from opentelemetry import trace as spans
+from opentelemetry.context import Context as SpanContext
+from opentelemetry.trace import SpanKind, Status, StatusCode, TracerProvider
 
 from judgeharness_integrations.analysis.measure import remeasure
 from judgeharness_integrations.analysis.result import HarnessResult
@@ -305,3 +309,121 @@ def _end_model(run: RunTree, span: Span) -> None:
 def _reported(outcome: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, int]:
     """Return the counts that were reported, under the names LangSmith has for them."""
     return {theirs: outcome[ours] for ours, theirs in names.items() if outcome.get(ours) is not None}
+
+
+_SPAN_MAKERS = {  # as the semantic conventions for generative AI name them, where they differ from the maker's name
+    "google": "gcp.gen_ai",
+    "gemini": "gcp.gen_ai",
+    "mistral": "mistral_ai",
+    "xai": "x_ai",
+    "amazon": "aws.bedrock",
+}
+_SPAN_USES = {  # ours -> theirs, below `gen_ai.usage`; those of the provider's prompt cache are among the input tokens
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_input_tokens": "cache_read.input_tokens",
+    "cache_write_tokens": "cache_creation.input_tokens",
+}
+
+
+@dataclass(frozen=True)
+class _OpenSpan:
+    span: spans.Span
+    attached: Token[SpanContext] | None = None
+
+
+class OpenTelemetry:
+    """Shows every measurement as spans of OpenTelemetry.
+
+        judge_harness                 a case: rule, repetitions, perturbations, status, consistency
+        ├─ sample[none#0]             order, outcome, verdict; current while the judge runs
+        │  └─ chat gpt-4o             a model the judge asks without instrumentation of its own
+        └─ rewrite[paraphraser]
+
+    Attributes are those of the semantic conventions for generative AI, and `judgeharness.*`. Verdicts and the names of
+    cases, judges and criteria are told, texts are not.
+    """
+
+    def __init__(self, *, tracer_provider: TracerProvider | None = None) -> None:
+        """Watch with the tracer of a provider; the global one by default."""
+        self._tracer = spans.get_tracer("judgeharness", tracer_provider=tracer_provider)
+
+    def begin(self, span: Span) -> object:
+        """Begin a span; a sample or a rewrite is current until it ends."""
+        if span.kind == "run":
+            return None
+        if span.kind == "case":  # it may end in another task: never current
+            told = {"case_id": span.name, "judge": span.facts.get("judge")}
+            return _OpenSpan(self._tracer.start_span("judge_harness", attributes=_attributes(told)))
+        if span.kind == "model":
+            return self._current(f"chat {span.name}", _request(span), kind=SpanKind.CLIENT)
+        name = f"rewrite[{span.name}]" if span.kind == "rewrite" else span.name
+        case = span.parent.tokens.get(id(self)) if span.parent is not None else None
+        below = spans.set_span_in_context(case.span) if isinstance(case, _OpenSpan) else None
+        return self._current(name, _attributes(step_facts(span)), context=below)
+
+    def end(self, span: Span) -> None:
+        """End the span with what came of it."""
+        opened = span.tokens.get(id(self))
+        if isinstance(opened, _OpenSpan):
+            if opened.attached is not None:
+                contexts.detach(opened.attached)
+            {"case": _end_case_span, "model": _end_model_span}.get(span.kind, _end_step_span)(opened.span, span)
+            opened.span.end()
+
+    def _current(self, name: str, attributes: Mapping[str, Any], **options: Any) -> _OpenSpan:
+        begun = self._tracer.start_span(name, attributes=attributes, **options)
+        return _OpenSpan(begun, contexts.attach(spans.set_span_in_context(begun)))
+
+
+def _end_case_span(begun: spans.Span, span: Span) -> None:
+    if (result := span.outcome.get("result")) is None:
+        _fail(begun, INTERRUPTED)
+    else:
+        verdict = by_criterion({name: verdict_to_json(one.verdict) for name, one in result.criteria.items()})
+        begun.set_attributes(_attributes({**result_facts(result), "verdict": verdict}))
+
+
+def _end_step_span(begun: spans.Span, span: Span) -> None:
+    rows = span.outcome.get("rows")
+    if rows is None:  # a rewrite, or a question of an adapter's own
+        if span.outcome.get("error"):
+            _fail(begun, span.outcome["error"])
+        return
+    begun.set_attributes(_attributes(row_facts(rows)))
+    if not rows:
+        _fail(begun, INTERRUPTED)
+    elif (failed := failure_of(rows)) is not None:
+        _fail(begun, failed.outcome)  # its error may quote what the judge was shown
+
+
+def _end_model_span(begun: spans.Span, span: Span) -> None:
+    outcome = span.outcome
+    told = {"gen_ai.response.model": outcome.get("model")}
+    told |= {f"gen_ai.usage.{theirs}": outcome.get(ours) for ours, theirs in _SPAN_USES.items()}
+    begun.set_attributes({name: value for name, value in told.items() if value is not None})
+    if outcome.get("error"):
+        _fail(begun, outcome["error"])
+
+
+def _request(span: Span) -> dict[str, Any]:
+    provider = provider_of(span)
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _SPAN_MAKERS.get(provider, provider),
+        "gen_ai.request.model": span.name,
+    }
+
+
+def _fail(begun: spans.Span, kind: str) -> None:
+    begun.set_attribute("error.type", kind)
+    begun.set_status(Status(StatusCode.ERROR, kind))
+
+
+def _attributes(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts as attributes: a mapping is one attribute a key, what is None is left out."""
+    told: dict[str, Any] = {}
+    for name, value in facts.items():
+        parts = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+        told |= {f"judgeharness.{key}": part for key, part in parts.items() if part is not None}
+    return told

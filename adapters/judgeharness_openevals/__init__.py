@@ -10,8 +10,11 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_openevals.judges import OpenevalsJudge
-    from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
-    from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT
+    from judgeharness_openevals.pairwise import (
+        PAIRWISE_PROMPT,
+        create_async_harnessed_pairwise_judge,
+        create_harnessed_pairwise_judge,
+    )
     from judgeharness_openevals.wrapping import harness_judge
 
 __all__ = [
@@ -25,7 +28,7 @@ __all__ = [
 
 # Loaded at first use, so that the package can say what is missing when openevals is not installed.
 _HOMES = {
-    "PAIRWISE_PROMPT": "preference_judge",
+    "PAIRWISE_PROMPT": "pairwise",
     "OpenevalsJudge": "judges",
     "create_async_harnessed_pairwise_judge": "pairwise",
     "create_harnessed_pairwise_judge": "pairwise",

@@ -1,4 +1,4 @@
-"""What we use of openevals, langsmith and LangChain that their makers did not make public: what a version may break.
+"""Where openevals ends and we begin.
 
 Whatever is missing degrades: a judge that cannot be read is an unknown one, a test case that cannot be seen is none.
 """

@@ -10,11 +10,11 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_openevals.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.adapterkit import Bench
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    from judgeharness_openevals.configuring import judge_from_spec  # noqa: PLC0415 - imports openevals
+    from judgeharness_openevals.wrapping import judge_from_spec  # noqa: PLC0415 - imports openevals
 
     return judge_from_spec(spec)
 
@@ -35,6 +35,7 @@ ADAPTER = Adapter(
     name="openevals",
     extras={"openevals": ("openevals",)},
     build_judge=_build_judge,
+    tiers=frozenset({"flex"}),
     recognise=_recognise,
     benches=_benches,
     tested=TESTED,

@@ -17,7 +17,7 @@ from langsmith import tracing_context
 from openevals.code.llm import create_async_code_llm_as_judge, create_code_llm_as_judge
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 
-from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.adapterkit import Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge

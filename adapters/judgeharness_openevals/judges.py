@@ -16,8 +16,7 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.parsing import REASONING, numbered
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, structured_case
 from judgeharness_integrations.verdictlog.row import is_number
-from judgeharness_openevals.asking import Asker
-from judgeharness_openevals.comparing import Comparison, comparison_of, identity_of, is_of_framework
+from judgeharness_openevals.asking import Asker, Comparison, comparison_of, identity_of, is_of_framework
 from judgeharness_openevals.introspecting import PASS_FAIL, SCORE, Introspected, Protocol, introspect, unwrapped
 from judgeharness_openevals.versions import TESTED
 

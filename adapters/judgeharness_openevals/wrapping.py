@@ -1,23 +1,38 @@
-"""`harness_judge`: the same protocol, the same result dicts, a measurement behind them; and which judges are known."""
+"""`harness_judge`: the same protocol, the same result dicts; which judges are known, also to a configuration file."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import update_wrapper
 from os import PathLike
 from typing import Any
 
-from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
+from openevals import prompts
+from openevals.llm import create_async_llm_as_judge
+from openevals.trajectory.llm import create_async_trajectory_llm_as_judge
+from pydantic import ValidationError
+
+from judgeharness_integrations._errors import (
+    ConfigError,
+    JudgeHarnessError,
+    UnknownNameError,
+    UnsupportedEvaluatorError,
+    UsageError,
+)
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.result import OnNotGraded, check_on_not_graded
-from judgeharness_integrations.judging.defaulting import check_harness, standard_for
+from judgeharness_integrations.judging.adapterkit import check_harness, standard_for
+from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.structured import StructuredCase, structured_case
-from judgeharness_openevals.introspecting import PROTOCOL, Protocol, unwrapped
+from judgeharness_integrations.judging.tiers import PATIENCE_S
+from judgeharness_integrations.redacting import without_secrets
+from judgeharness_openevals.introspecting import PROTOCOL, Protocol, chat_model, unwrapped
 from judgeharness_openevals.judges import OpenevalsJudge
-from judgeharness_openevals.preference_judge import PreferenceJudge
+from judgeharness_openevals.pairwise import PAIRWISE_PROMPT, PreferenceJudge, preference_judge
 from judgeharness_openevals.results import Native, native_result, one_verdict
 
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
@@ -157,3 +172,76 @@ def _harnessed(evaluation: _Evaluation) -> Callable[..., Any]:
     update_wrapper(harnessed, judge.function, updated=())
     harnessed.judge, harnessed.harness = judge, evaluation.harness
     return harnessed  # type: ignore[no-any-return]
+
+
+_EVALUATORS: Mapping[str, Callable[..., Any]] = {
+    "llm_as_judge": create_async_llm_as_judge,
+    "trajectory_llm_as_judge": create_async_trajectory_llm_as_judge,
+    "pairwise": preference_judge,
+}
+_ELSEWHERE = frozenset({"judge", "model", "name"})  # said by model, model_options and name of the file
+
+
+def judge_from_spec(spec: JudgeSpec) -> Judge:
+    """Return the judge of a configuration: `llm_as_judge`, `trajectory_llm_as_judge` or `pairwise`.
+
+    Raises:
+        UsageError: name, model or options cannot be used.
+
+    """
+    if spec.evaluator not in _EVALUATORS:
+        raise UnknownNameError("evaluator", spec.evaluator, _EVALUATORS)
+    if spec.model is None:
+        raise ConfigError(f"judge {spec.name!r} needs a model, as in model: openai:gpt-4o.")
+    factory = _EVALUATORS[spec.evaluator]
+    options = _options(spec, factory)
+    model = _chat_model(spec.model, spec.model_options, spec.tier)
+    try:
+        if spec.evaluator == "pairwise":
+            given: dict[str, Any] = {"prompt": PAIRWISE_PROMPT, "feedback_key": "preference"} | options
+            return preference_judge(None, model, name=spec.name, **given)
+        return OpenevalsJudge.of(factory(judge=model, **options), name=spec.name)
+    except JudgeHarnessError as error:
+        raise ConfigError(f"judge {spec.name!r}: {error}") from error
+
+
+def _options(spec: JudgeSpec, factory: Callable[..., Any]) -> dict[str, Any]:
+    """Return the evaluator's options, a prompt of openevals that is given by name looked up."""
+    known = [name for name in inspect.signature(factory).parameters if name not in _ELSEWHERE]
+    options = dict(spec.evaluator_options)
+    for name in options:
+        if name not in known:
+            raise UnknownNameError(f"option of {spec.evaluator}", name, known)
+    prompt = options.get("prompt")
+    if prompt is None and factory is create_async_llm_as_judge:
+        raise ConfigError(f"judge {spec.name!r} needs a prompt: its text, or a name like CORRECTNESS_PROMPT.")
+    if prompt is not None and not isinstance(prompt, str):
+        raise ConfigError(f"judge {spec.name!r}: prompt is a text, or the name of one, not {type(prompt).__name__}.")
+    if prompt is not None and prompt.isidentifier():
+        names = {name: text for name, text in vars(prompts).items() if name.isupper() and isinstance(text, str)}
+        if prompt not in names:
+            raise UnknownNameError("prompt of openevals", prompt, names)
+        options["prompt"] = names[prompt]
+    return options
+
+
+def _chat_model(name: str, options: Mapping[str, Any], tier: str | None) -> Any:
+    try:
+        model = chat_model(name, **options)
+        if tier is None:
+            return model
+        if "service_tier" in getattr(type(model), "model_fields", {}):
+            return chat_model(name, **{"timeout": PATIENCE_S, **options, "service_tier": tier})
+    except Exception as error:
+        raise ConfigError(f"model {name!r} cannot be made: {_sentence(error, options)}.") from error
+    raise ConfigError(f"model {name!r} has no tier {tier} in its client: give its judge tier: standard.")
+
+
+def _sentence(error: Exception, options: Mapping[str, Any]) -> str:
+    """Return one line that says what is wrong, without secrets of the options."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        line = "; ".join(f"option {'.'.join(map(str, part['loc']))!r}: {part['msg']}" for part in found)
+    else:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return without_secrets(" ".join(line.split()).rstrip("."), options)

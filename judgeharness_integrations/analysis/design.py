@@ -7,10 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.passport import HeldPassport
 
 __all__ = ["Design", "Fingerprint", "PresetCount", "RuleFixed", "design_changes", "design_of_parts", "design_of_rows"]
 
@@ -43,6 +46,11 @@ class Design:
     curtail: bool = False
     stopping_rule: str | None = None
     retested: float = 0.0
+
+    @property
+    def passport(self) -> HeldPassport | None:
+        """The passport by which a harness decides, and whether it holds; None of any other rule."""
+        return getattr(self.rule.function, "held_passport", None)
 
     def asking_once(self) -> Design:
         """Return the design of a judge of which one unperturbed call says all there is to know."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.rules import rule
-from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.calibration.rates import rate_document
 from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult
+from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
@@ -49,22 +49,38 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         "temperature": result.temperature if is_number(result.temperature) else None,  # whatever a client calls it
         "model_families": list(result.model_families),
     }
-    if result.unasked:
-        document["unasked"] = list(result.unasked)
-    if result.untested:
-        document["untested"] = list(result.untested)
-    if result.ended is not None:
-        document["ended"] = result.ended
-    if result.certificate is not None and result.certificate_state is not None:
-        document["certificate"] = result.certificate.record(result.certificate_state)
-    if result.test is not None:
-        document["test"] = result.test
+    document |= _rare(result)
+    if result.earlier:
+        document["earlier"] = [result_document(one, rows=rows) for one in result.earlier]
     if rows:
-        document["calibration_report"] = calibration_record(result.calibration)
-        if result.certificate is not None:
-            document["certificate_report"] = calibration_record(result.certificate)
-        document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]
+        document |= _evidence(result)
     return document
+
+
+def _rare(result: HarnessResult) -> dict[str, Any]:
+    """Return the keys of what few results have."""
+    certificate, passport = result.certificate, result.design.passport
+    known = {
+        "unasked": list(result.unasked),
+        "untested": list(result.untested),
+        "ended": result.ended,
+        "certificate": certificate and result.certificate_state and certificate.record(result.certificate_state),
+        "passport": passport and passport[0].record(passport[1]),
+        "test": result.test,
+        "waits": result.waits,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def _evidence(result: HarnessResult) -> dict[str, Any]:
+    """Return the keys that a result is rebuilt from."""
+    passport = result.design.passport
+    reports = {"certificate_report": result.certificate, "passport_report": passport and passport[0]}
+    return {
+        "calibration_report": calibration_record(result.calibration),
+        **{name: calibration_record(one) for name, one in reports.items() if one is not None},
+        "rows": [row_record(row) for row in (*result.rows, *result.probe_rows)],
+    }
 
 
 def recorded_line(result: HarnessResult, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -92,7 +108,7 @@ def _design(design: Design) -> dict[str, Any]:
 def _has_its_name(design: Design) -> bool:
     """Whether the rule's name brings it back; a function of the caller's own may be called `majority`, too."""
     try:
-        return rule(design.rule.name) == design.rule
+        return design.passport is not None or rule(design.rule.name) == design.rule
     except UsageError:
         return False
 
@@ -147,6 +163,7 @@ def _criterion(measured: CriterionResult, result: HarnessResult) -> dict[str, An
                 "swapped": p.swapped,
                 "sample_distribution": _distribution(p.sample_distribution),
                 "flip_rate": p.flip_rate,
+                **({} if p.probability_change is None else {"probability_change": p.probability_change}),
             }
             for p in measured.perturbations
         ],
@@ -173,15 +190,11 @@ def _calibration(result: HarnessResult) -> dict[str, Any] | None:
             name: {
                 "n": measured.n,
                 "positive": measured.positive,
-                "precision": _rate(measured.precision) if state.valid else None,
-                "recall": _rate(measured.recall) if state.valid else None,
-                "coverage": _rate(measured.coverage) if state.valid else None,
+                "precision": rate_document(measured.precision) if state.valid else None,
+                "recall": rate_document(measured.recall) if state.valid else None,
+                "coverage": rate_document(measured.coverage) if state.valid else None,
                 "untold": measured.untold,
             }
             for name, measured in report.criteria.items()
         },
     }
-
-
-def _rate(rate: Any) -> dict[str, Any] | None:
-    return None if rate is None else {"value": rate.value, "low": rate.low, "high": rate.high, "n": rate.trials}

@@ -9,10 +9,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 from judgeharness_integrations.analysis.aggregation.curtailing import settled, unbiased_rate
-from judgeharness_integrations.analysis.aggregation.deciding import decide
-from judgeharness_integrations.analysis.aggregation.decision import Decision, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
+from judgeharness_integrations.analysis.aggregation.folds import Decision, not_graded
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    DEFAULT_CRITERION,
+    Tally,
+    TallyOfOne,
+    by_criterion,
+    tallied,
+)
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, decide
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.statistics import (
     agreement,
@@ -22,7 +27,6 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     modal_share,
     pair_disagreement,
 )
-from judgeharness_integrations.analysis.aggregation.tally import Tally, TallyOfOne, tallied
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Decided,
@@ -33,6 +37,7 @@ from judgeharness_integrations.analysis.calibration.population import (
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.probability.distributions import distance
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary, RunState
 from judgeharness_integrations.analysis.usage import usage_of_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting
@@ -139,7 +144,8 @@ def _perturbations(
     groups: Mapping[str, TallyOfOne], tolerance: float, *, fixed: bool
 ) -> tuple[PerturbationSummary, ...]:
     """Return the samples by perturbation; `fixed`: their number was, as a comparison presumes."""
-    baseline = groups[_BASELINE].counts if fixed and _BASELINE in groups else {}
+    plain = groups.get(_BASELINE)
+    baseline = {} if plain is None or not fixed else plain.counts
     return tuple(
         PerturbationSummary(
             name=name,
@@ -148,6 +154,9 @@ def _perturbations(
             sample_distribution=one.counts,
             flip_rate=None if name == _BASELINE else pair_disagreement(baseline, one.counts, tolerance=tolerance),
             swapped=one.swapped,
+            probability_change=None
+            if plain is None or one is plain or plain.probabilities is None or one.probabilities is None
+            else distance(plain.probabilities, one.probabilities),
         )
         for name, one in groups.items()
     )

@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rul
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
+from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.design import Design, RuleFixed
 from judgeharness_integrations.analysis.document import EVIDENCE_TEXTS, RESULT_SCHEMA
 from judgeharness_integrations.analysis.measure import measure
@@ -106,9 +107,13 @@ class ResultShape(Shape):
     untested: list[Text] = Field(default_factory=list)
     ended: Text | None = None
     test: Text | None = None
+    earlier: list[dict[str, Any]] = Field(default_factory=list)
+    waits: bool = False
     calibration_report: dict[str, Any] | None
     certificate: _State | None = None
     certificate_report: dict[str, Any] | None = None
+    passport: _State | None = None
+    passport_report: dict[str, Any] | None = None
     rows: list[_Row]
 
 
@@ -134,6 +139,9 @@ def rebuilt_result(document: Mapping[str, Any], *, rule: RuleLike | None = None)
     kinds = {name: "numbers" if measured.numeric else "labels" for name, measured in result.criteria.items()}
     if kinds != {name: criterion["kind"] for name, criterion in document["criteria"].items()}:
         raise _damaged("its rows hold other criteria, or other kinds of verdicts, than its criteria say")
+    if "earlier" in document or "waits" in document:
+        earlier = [rebuilt_result(one, rule=rule) for one in document.get("earlier", ())]
+        result = asked_after(result, earlier, waits=document.get("waits", False))
     return replace(result, test=document.get("test"))
 
 
@@ -196,7 +204,7 @@ def _design(document: Mapping[str, Any], own: RuleLike | None) -> Design:
     return Design(
         perturbations=tuple(design["perturbations"]),
         repetitions=document["repetitions"],
-        rule=_rule(design["rule"], document["aggregation_rule"], own),
+        rule=_passport(document) or _rule(design["rule"], document["aggregation_rule"], own),
         min_valid=design["min_valid"],
         tolerance=design["tolerance"],
         rule_fixed=design["rule_fixed"],
@@ -240,6 +248,21 @@ def _certificate(document: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     state = CalibrationState(status=summary["status"], reason=summary["reason"])
     return {"certificate": Certificate.from_dict(data), "certificate_state": state}
+
+
+def _passport(document: Mapping[str, Any]) -> Rule | None:
+    """Return the rule of the passport that decided, as it held then; None where none did."""
+    summary, data = document.get("passport"), document.get("passport_report")
+    if summary is None:
+        return None
+    if data is None:
+        raise _damaged("its 'passport_report' is missing")
+    from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+
+    passport = Passport.from_dict(data)
+    if passport.digest != summary.get("digest"):
+        raise _damaged("its 'passport_report' is another one than decided")
+    return passport.rule(CalibrationState(status=summary["status"], reason=summary["reason"]))
 
 
 def _rows(records: Sequence[Mapping[str, Any]]) -> list[VerdictRow]:

@@ -1,10 +1,11 @@
-"""What a run used and cost: one definition for its budget, its summary and the list of runs."""
+"""What answers cost: bills, and tiers served otherwise than asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations.analysis.usage import (
     UNREPORTED,
@@ -14,10 +15,58 @@ from judgeharness_integrations.analysis.usage import (
     billed,
     known_sum,
     summed,
+    tier_name,
     tokens_of,
 )
-from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
-from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
+from judgeharness_integrations.verdictlog.encoding import counted
+from judgeharness_integrations.verdictlog.row import TOKENS, ModelUsage, VerdictRow
+
+STANDARD: Final = "standard"
+ASKED_TIER: Final = "asked_tier"  # attribute of a row: the tier that was asked
+TIER_REFUSED: Final = "tier_refused"  # attribute of a row: the error with which that tier refused
+
+
+@dataclass(kw_only=True)
+class ServedTiers:
+    """Which calls a tier was asked for, and which of them another one served: `add` the rows of every case once."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    untold: Counter[str] = field(default_factory=Counter)  # nobody says which tier served
+    otherwise: Counter[tuple[str, str]] = field(default_factory=Counter)  # asked, served
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, rows: Iterable[VerdictRow]) -> None:
+        """Take in rows; of those of one call the first has its attempts."""
+        for row in rows:
+            asked = row.attributes.get(ASKED_TIER)
+            if asked is None or not row.attempts or row.attributes.get("cached"):
+                continue
+            tier = str(asked)
+            self.asked[tier] += 1
+            refused = TIER_REFUSED in row.attributes
+            self.refused[tier] += refused
+            if row.service_tier is None and not refused:
+                self.untold[tier] += 1
+            elif (served := tier_name(row.service_tier) or STANDARD) != tier:
+                self.otherwise[tier, served] += 1
+
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence a tier that did not serve every call, or of which nobody says so."""
+        return [
+            f"{counted(calls, 'call')} asked at tier {tier}: {', '.join(told)}"
+            for tier, calls in self.asked.items()
+            if (told := list(self._told(tier)))
+        ]
+
+    def _told(self, tier: str) -> Iterator[str]:
+        for (asked, served), count in self.otherwise.items():
+            if asked == tier:
+                refused = self.refused[tier] if served == STANDARD else 0
+                yield f"{count} served at tier {served}" + (f" ({refused} refused at {tier})" if refused else "")
+        if self.untold[tier]:
+            yield f"{self.untold[tier]} whose answers do not say which tier served"
+
 
 Prices: TypeAlias = Mapping[str, Price]
 
@@ -30,10 +79,11 @@ _Kind: TypeAlias = "tuple[str, str | None, str | None]"  # judge, model, tier
 class UsageSums:
     """What `SqlLog.usage` says of a run, from its rows: `add` every case once.
 
-    `reused` counts re-used calls by the run that paid for them.
+    `reused` counts re-used calls by the run that paid for them, `tiers` which tier served.
     """
 
     reused: dict[str, int] = field(default_factory=dict)
+    tiers: ServedTiers = field(default_factory=ServedTiers)
     _sums: dict[_Kind, ModelUsage] = field(default_factory=dict)
 
     @property
@@ -43,6 +93,7 @@ class UsageSums:
 
     def add(self, rows: Sequence[VerdictRow]) -> None:
         """Take in all rows of one case."""
+        self.tiers.add(rows)
         calls: dict[object, list[VerdictRow]] = {}
         for row in rows:
             calls.setdefault(row.key if row.call_id is None else (row.judge, row.call_id), []).append(row)
@@ -95,6 +146,11 @@ def _added(one: ModelUsage, other: ModelUsage, *, new_case: bool) -> ModelUsage:
         extreme = min if name.startswith("least") else max
         sums[name] = extreme((size for size in pairs[name] if size is not None), default=None)
     return replace(one, **sums | {"cases": one.cases + new_case})
+
+
+def stored_prices(stored: Mapping[str, Any] | None) -> dict[str, Price]:
+    """Return the prices that a log notes of a run."""
+    return {name: Price.from_dict(given) for name, given in (stored or {}).items()}
 
 
 def bill_of(usages: Iterable[ModelUsage], prices: Prices | None) -> Billed:

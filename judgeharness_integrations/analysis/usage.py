@@ -14,6 +14,7 @@ from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
 
 __all__ = [
     "ANY_MODEL",
+    "CHEAPER",
     "UNREPORTED",
     "Billed",
     "Price",
@@ -119,7 +120,7 @@ _PER = 1_000_000
 # A snapshot's date or number: gpt-4o-2024-08-06, claude-3-opus@20240229, gpt-4-0613, gemini-2.0-flash-001.
 _VERSION = re.compile(r"[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{6}|\d{4}|\d{3})$")
 _STANDARD: Final = frozenset({"", "auto", "default", "on_demand", "standard", "unspecified"})
-_CHEAPER: Final = frozenset({"batch", "flex"})  # nobody asks more for these than for the standard tier
+CHEAPER: Final = frozenset({"batch", "flex"})  # nobody asks more for these than for the standard tier
 
 
 class Spent(NamedTuple):
@@ -240,7 +241,7 @@ class Price:
         tier = tier_name(spent.service_tier)
         price, remarks = self.tiers.get(tier, self) if tier else self, list[str]()
         if tier and price is self:
-            if tier not in _CHEAPER:
+            if tier not in CHEAPER:
                 return Billed(None, (f"tier {tier!r} has no price: add it to tiers",))
             remarks.append(f"tier {tier!r} is billed at the standard price, the most it can cost: add it to tiers")
         if spent.input_tokens is None or spent.output_tokens is None:
@@ -304,8 +305,11 @@ def billed(spent: Spent, prices: Mapping[str, Price]) -> Billed:
     """Return what a call cost by the price of its model; remarks name the model."""
     price, model = price_of(spent.model, prices), spent.model
     if price is None:
-        whom = "a judge that names no model" if model is None else f"model {model!r}"
-        return Billed(None, (f"there is no price for {whom}: add it to prices, or one for '*'",))
+        if model is None:
+            why = "there is no price for a judge that names no model: name it (`model:`), or add a price for '*'"
+        else:
+            why = f"there is no price for model {model!r}: add it to prices, or one for '*'"
+        return Billed(None, (why,))
     cost, remarks = price.billed(spent)
     return Billed(cost, tuple(remark if model is None else f"{model}: {remark}" for remark in remarks))
 

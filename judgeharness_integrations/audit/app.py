@@ -61,6 +61,7 @@ def audit_app(source: AuditSource, *, token: str, once: str | None = None) -> St
     return Starlette(
         routes=[
             Route("/", site.listing, methods=["GET"]),
+            Route("/start", site.start, methods=["GET"]),
             Route("/item", site.item, methods=["GET"]),
             Route("/label", site.label, methods=["POST"]),
             Mount("/assets", StaticFiles(packages=[("judgeharness_integrations.audit", "assets")])),
@@ -86,6 +87,12 @@ class _Site:
     async def listing(self, request: Request) -> Response:
         last = request.query_params.get("last", "")
         return HTMLResponse(self._pages.listing(self._selection(request), last=last))
+
+    async def start(self, request: Request) -> Response:
+        """Open the first item that has no label, else the list."""
+        selection = self._selection(request)
+        first = Shown.of(selection, self._source).first_open
+        return RedirectResponse("/" if first is None else selection.address("/item", id=first.item_id), 303)
 
     async def item(self, request: Request) -> Response:
         params = request.query_params
@@ -184,7 +191,7 @@ class Guard:
             self._once = None
         elif not same_text(given, self._token):
             return _refused("This token is of another run: open the address that judgeharness audit printed last.")
-        answer = RedirectResponse("/", 303)
+        answer = RedirectResponse("/start", 303)
         answer.set_cookie(
             cookie_name(port),
             _derived(self._token, "cookie"),

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.runs.noted import json_lines
 from judgeharness_integrations.audit.labels import storing_labels
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
-from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion, PairwiseCase, read_cases
+from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.perturbations import position_swap
+from judgeharness_integrations.judging.runcases import cases_of_run
 from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.questions import Question, kind_of, kinds_of, questions
+from judgeharness_integrations.labelling.questions import Question, check_kind, kind_of, questions
 from judgeharness_integrations.labelling.resultsheets import Answers, answers_for, item_of
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
@@ -26,10 +26,7 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
     verdict_text,
 )
-from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, read_mark, record_of
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
+from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, json_lines, read_mark, record_of
 
 _ORDER: Final = "drawn"
 _SWAP = position_swap()
@@ -40,7 +37,6 @@ _HEADINGS = {"context": "Context", "input": "Input", "output": "Answer", "refere
 _PAIR = {"output": "Answer A", "output_b": "Answer B"}
 Only: TypeAlias = Literal["all", "abstained", "not_graded"]
 _UNNAMED = "verdict"
-_ABOVE = 4  # folders above the run's in which its case file is looked for
 
 
 class PlainTask:
@@ -74,7 +70,7 @@ class PlainTask:
         self.annotator = annotator
         self._now = now
         for key, row in self.answers().items():
-            _check_fits(self.questions[key], row, str(log.path))
+            check_kind(self.questions[key], row, str(log.path))
 
     def answers(self) -> dict[tuple[str, str], VerdictRow]:
         """Return (case, criterion) -> what the annotator said about it, in the canonical frame."""
@@ -284,7 +280,7 @@ def read_run_cases(folder: Path, cases: Path | None = None) -> RunCases:
     """
     documents = list(json_lines(folder / RESULTS))
     record = record_of(folder)
-    known, is_whole = _cases(folder, cases, record)
+    known, is_whole = cases_of_run(folder, cases, record)
     statuses = _statuses(documents, judges=_judges(folder, documents), cases=[case.case_id for case in known])
     judged = {document["case_id"] for document in documents}
     chosen = [case for case in known if is_whole or case.case_id in judged]
@@ -330,14 +326,6 @@ def _asked(question: Question) -> str:
     return "What do you say about it?" if about == "verdict" else f"What do you say about {about}?"
 
 
-def _check_fits(question: Question, row: VerdictRow, path: str) -> None:
-    if row.verdict is not None and kind_of(row.verdict) not in kinds_of(question.answers):
-        raise UsageError(
-            f"{path} holds {kind_of(row.verdict)} of {row.judge!r} for {row.criterion!r}, which {question.answers} "
-            "does not fit: ask for the same --answers as before, or give another --annotator."
-        )
-
-
 def _answers(found: RunCases, criterion: str) -> Answers | None:
     """Return what can be compared with what the judges said; None where they said nothing."""
     said = found.said.get(criterion)
@@ -376,28 +364,3 @@ def _judges(folder: Path, documents: Iterable[Mapping[str, Any]]) -> list[str]:
     planned = read_mark(folder / MARK).get("planned_cases") if (folder / MARK).is_file() else None
     judged = [str(document["judge"]) for document in documents]
     return list(dict.fromkeys([*(planned if isinstance(planned, Mapping) else ()), *judged]))
-
-
-def _cases(folder: Path, given: Path | None, record: RunRecord | None) -> tuple[list[AnswerCase], bool]:
-    """Return the cases of a file, and whether they are exactly those of the run."""
-    digest = None if record is None else record.cases_digest
-    if given is not None:
-        return read_cases(given), CaseFile(given).check().digest == digest
-    named = None if record is None else record.config.get("cases")
-    if not named:
-        raise UsageError(f"which cases {folder} judged is not noted there: give them as --cases FILE.")
-    there = [path for path in _places(str(named), folder) if path.is_file() and path.suffix.lower() != ".json"]
-    same = next((path for path in there if CaseFile(path).check().digest == digest), None)
-    if same is not None:
-        return read_cases(same), True
-    what = f"{there[0]} is not what it was then" if there else f"{named} is not found from here"
-    raise UsageError(f"{folder} judged the cases of {named}, and {what}: give them as --cases FILE.")
-
-
-def _places(named: str, folder: Path) -> Iterator[Path]:
-    """Yield where a case file may stand: configurations name it from their own folder, which older runs do not note."""
-    absolute = folder.absolute()
-    noted = read_mark(folder / MARK).get("configured_in") if (folder / MARK).is_file() else None
-    known = [folder.resolve() / noted] if isinstance(noted, str) else []
-    for start in (*known, Path(), absolute, *list(absolute.parents)[:_ABOVE]):
-        yield start / Path(named).expanduser()

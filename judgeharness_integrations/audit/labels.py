@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from filelock import FileLock, Timeout
 from pydantic import Field
 
-from judgeharness_integrations._errors import CaseError, LogStorageError, RunBusyError, UsageError
-from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations._errors import CaseError, LogStorageError, UsageError
+from judgeharness_integrations.analysis.calibration.rates import Rate, rate_document
 from judgeharness_integrations.benchmark.folder import AUDIT, BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.pair import Record, clean
-from judgeharness_integrations.benchmark.selection import drawn_order
-from judgeharness_integrations.labelling.labellog import LabelAgreement, append_durably, label_agreement
+from judgeharness_integrations.benchmark.taxonomy import drawn_order
+from judgeharness_integrations.labelling.labellog import LabelAgreement, LabelFile, append_durably, label_agreement
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -30,7 +29,6 @@ _LABELS: Final = "labels"
 _START = b'{"schema": "judgeharness.audit_label/'  # how each of our lines begins
 _LONGEST_NAME = 100  # bytes; a file's name takes 255
 _NO_NAME = frozenset('/\\:*?"<>|')  # what some system or other keeps out of the names of files
-_WAIT_S = 20.0
 Consensus: TypeAlias = "PairLabel | None"
 _RULE: Final = "majority"
 _ASSIGNMENT: Final = "assignment.json"
@@ -65,6 +63,7 @@ class AuditLog:
         """
         self.path = path
         self.annotator = check_annotator(path.name.removesuffix(".jsonl"))
+        self._file = LabelFile(path, start=_START)
 
     def append(self, pair_id: str, label: PairLabel | None, note: str = "") -> AuditLabel:
         """Write what the annotator says now about a pair, and return the line.
@@ -78,7 +77,7 @@ class AuditLog:
                 says that this cannot be told.
 
         """
-        with storing_labels(self.path), self._locked():
+        with storing_labels(self.path), self._file.held():
             lines = list(self._lines())
             said = AuditLabel(
                 pair_id=pair_id,
@@ -87,8 +86,8 @@ class AuditLog:
                 note=clean(note),
                 sequence=lines[-1].sequence + 1 if lines else 1,
             )
-            self._mend()
-            append_durably(self.path, said.to_line().encode("utf-8", LONE_SURROGATES))
+            self._file.mend()
+            append_durably(self._file.path, said.to_line().encode("utf-8", LONE_SURROGATES))
         return said
 
     def lines(self) -> list[AuditLabel]:
@@ -104,22 +103,8 @@ class AuditLog:
         """Return pair id -> the last line about it, also of one whose label was taken back."""
         return {said.pair_id: said for said in self._lines()}
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=_WAIT_S)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise RunBusyError(f"{self.path} is held by another process: end it, or wait and label again.") from None
-        try:
-            yield
-        finally:
-            lock.release()
-
     def _lines(self) -> Iterator[AuditLabel]:
-        held = self.path.read_bytes() if self.path.is_file() else b""
-        for number, line in enumerate(held[: _whole(held)].splitlines(), start=1):
+        for number, line in enumerate(self._file.lines(), start=1):
             where = f"{self.path}, line {number}"
             try:
                 data = json.loads(line.decode("utf-8", LONE_SURROGATES))
@@ -132,15 +117,6 @@ class AuditLog:
                     "annotator."
                 )
             yield said
-
-    def _mend(self) -> None:
-        held = self.path.read_bytes() if self.path.is_file() else b""
-        whole = _whole(held)
-        if whole < len(held):
-            with self.path.open("r+b") as file:
-                file.truncate(whole)
-        elif held and not held.endswith(b"\n"):
-            append_durably(self.path, b"\n")
 
 
 @contextmanager
@@ -390,8 +366,8 @@ class NoiseRate:
         slices = {name: getattr(self, name) for name in ("uniform", "suspicious", "others")}
         return {
             "rule": self.rule,
-            "noise_rate": _rate(self.noise),
-            "ambiguous_rate": _rate(self.ambiguous),
+            "noise_rate": rate_document(self.noise),
+            "ambiguous_rate": rate_document(self.ambiguous),
             **{name: None if found is None else found.to_dict() for name, found in slices.items()},
             "agreement": [pair.to_dict() for pair in self.agreement],
         }
@@ -474,19 +450,6 @@ def audited_of(labels: Labels, assignment: Assignment | None) -> Audited | None:
     )
 
 
-def _whole(held: bytes) -> int:
-    """Return how many bytes are lines: all, unless a killed process left half of one at the end."""
-    start = held.rfind(b"\n") + 1
-    last = held[start:]
-    if not last or not (last.startswith(_START) or _START.startswith(last)):
-        return len(held)
-    try:
-        json.loads(last)
-    except ValueError:
-        return start
-    return len(held)
-
-
 def _votes(labels: Labels) -> dict[str, Counter[PairLabel]]:
     votes: dict[str, Counter[PairLabel]] = {}
     for mine in labels.values():
@@ -557,7 +520,3 @@ def _agreement(labels: Labels) -> tuple[LabelAgreement, ...]:
         if said.label is not None
     ]
     return tuple(label_agreement(rows))
-
-
-def _rate(rate: Rate | None) -> dict[str, Any] | None:
-    return None if rate is None else {"value": rate.value, "low": rate.low, "high": rate.high, "n": rate.trials}

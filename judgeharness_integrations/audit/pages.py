@@ -17,8 +17,8 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
 from judgeharness_integrations.reporting.html.charts import percent
-from judgeharness_integrations.reporting.html.page import isolated, visible
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.reporting.html.frame import isolated, visible
+from judgeharness_integrations.verdictlog.encoding import counted
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -85,7 +85,6 @@ class Pages:
         pages = max(1, -(-len(listed) // PER_PAGE))
         page = min(selection.page, pages)
         here = [self._row(item, selection) for item in listed[(page - 1) * PER_PAGE : page * PER_PAGE]]
-        opened = next((item for item in listed if item.label is None and item.due), None)
         return self._page(
             "list.html",
             title="All " + ("pairs" if self.source.kind == "pairs" else "questions"),
@@ -93,12 +92,12 @@ class Pages:
             progress=self.source.progress(),
             options=self._options(shown.items),
             rows=here,
-            columns=list(dict.fromkeys(name for item in here for name in item.columns)),
+            columns=_columns(shown.items, here),
             found=len(listed),
             every=len(shown.items),
             any_not_due=not all(item.due for item in shown.items),
             pages=pages,
-            first_open=opened,
+            first_open=shown.first_open,
             last=shown.find(last) if last else None,
             keys=_LIST_KEYS,
         )
@@ -136,14 +135,16 @@ class Pages:
         }
         if not isinstance(views, PairView):
             return self._page("case.html", views=views, view="", **context)
-        if _keeps_back(selection, self.source, item):
+        hidden = selection.hides(item)
+        if hidden or _keeps_back(selection, self.source, item):
             views = views.without_judges()
-        chosen = "conversations" if selection.blind else view if view in VIEW_NAMES else "overview"
+        chosen = "conversations" if hidden else view if view in VIEW_NAMES else "overview"
         number = turn if turn in views.rounds else views.pair.conditions.flawed_round
         return self._page(
             f"{chosen}.html",
             views=views,
             view=chosen,
+            hidden=hidden,
             view_names=VIEW_NAMES,
             view_keys=VIEW_KEYS,
             pair_keys=PAIR_KEYS,
@@ -152,7 +153,11 @@ class Pages:
         )
 
     def _row(self, item: Item, selection: Selection) -> Item:
-        """Return an item with every column that may be seen."""
+        """Return an item with every column that may be seen: none that tells the flaw, or what judges said of it."""
+        if selection.hides(item):
+            return replace(
+                item, columns={name: item.columns[name] for name in item.columns if name not in item.telling}
+            )
         judged = {} if _keeps_back(selection, self.source, item) else item.judged
         return replace(item, columns={**item.columns, **judged})
 
@@ -196,8 +201,8 @@ class Pages:
 class Selection:
     """An order, the values that columns must have, the label items must have, whose they must be, and a page.
 
-    `label` is one label, `unlabelled`, or empty for all; `due` keeps the annotator's own items alone. `blind`: nothing
-    that tells the flaw is shown.
+    `label` is one label, `unlabelled`, or empty for all; `due` keeps the annotator's own items alone. What tells the
+    flaw is hidden until an item has a label: with `blind` it stays so, with `bare` it never is.
     """
 
     order: str
@@ -205,6 +210,7 @@ class Selection:
     label: str = ""
     due: bool = False
     blind: bool = False
+    bare: bool = False
     page: int = 1
 
     @classmethod
@@ -219,6 +225,7 @@ class Selection:
             label=params.get("label", ""),
             due=params.get("due") == "1",
             blind=params.get("blind") == "1",
+            bare=params.get("blind") == "0",
             page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,  # noqa: PLR2004
         )
 
@@ -227,7 +234,7 @@ class Selection:
         said: dict[str, Any] = {"order": self.order}
         said |= {_FILTER + name: value for name, value in self.filters.items()}
         said |= {"label": self.label or None, "due": "1" if self.due else None}
-        said |= {"blind": "1" if self.blind else None}
+        said |= {"blind": "1" if self.blind else "0" if self.bare else None}
         said |= {"page": self.page if self.page > 1 else None} | more
         kept = {name: value for name, value in said.items() if value not in (None, "")}
         return f"{path}?{urlencode(kept, errors='surrogatepass')}"
@@ -236,9 +243,19 @@ class Selection:
         """Return the same with another page."""
         return replace(self, page=page)
 
-    def turned(self) -> Selection:
-        """Return the same, blind if it was not."""
-        return replace(self, blind=not self.blind)
+    def hides(self, item: Item) -> bool:
+        """Whether what tells the flaw of an item is hidden."""
+        return self.blind or (item.label is None and not self.bare)
+
+    def turned(self, item: Item) -> Selection:
+        """Return the same, showing what of an item is hidden, and hiding what is not.
+
+        Where its label decides as it is wanted nothing else does, or who turned twice would see the next flaw at once.
+        """
+        plain = replace(self, blind=False, bare=False)
+        if plain.hides(item) != self.hides(item):
+            return plain
+        return replace(plain, blind=not self.hides(item), bare=self.hides(item))
 
     def takes(self, item: Item) -> bool:
         """Whether the columns of an item are those asked for; its label is not looked at."""
@@ -267,6 +284,11 @@ class Shown:
         """Return what is shown at this moment."""
         known = {item.item_id: item for item in source.items()}
         return cls(selection=selection, items=tuple(known[name] for name in source.ordered(selection.order)))
+
+    @property
+    def first_open(self) -> Item | None:
+        """The first item of the list that is to be labelled."""
+        return next((item for item in self.listed if item.label is None and item.due), None)
 
     @property
     def listed(self) -> tuple[Item, ...]:
@@ -389,6 +411,14 @@ def _in_order(entry: tuple[str, int]) -> tuple[int, str]:
     """Order numbers as numbers."""
     value = entry[0]
     return (int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0, value)  # noqa: PLR2004
+
+
+def _columns(items: Iterable[Item], shown: Iterable[Item]) -> list[str]:
+    """Return the names of the columns that rows show, in the order of all there are, whichever row tells more."""
+    told = {name for item in shown for name in item.columns}
+    return [
+        name for name in dict.fromkeys(name for item in items for name in (*item.columns, *item.judged)) if name in told
+    ]
 
 
 def _keeps_back(selection: Selection, source: AuditSource, item: Item) -> bool:

@@ -24,7 +24,7 @@ from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
 from judgeharness_integrations.benchmark.results.curation import by_joint_correctness, strong_miss_weak_hit
 from judgeharness_integrations.reporting.html.charts import interval_text, percent
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable
@@ -180,6 +180,7 @@ class PairSource:
                 item_id=name,
                 title=name,
                 columns=_columns(pair),
+                telling=(_FLAW,),
                 judged={_RIGHT: right.get(name, "")} if right else {},
                 due=name in due,
             )
@@ -249,11 +250,14 @@ class PairSource:
         return found
 
 
+_FLAW = "failure type"
+
+
 def _columns(pair: Pair) -> Mapping[str, str]:
     conditions = pair.conditions
     return {
         "domain": conditions.domain,
-        "failure type": conditions.failure_type,
+        _FLAW: conditions.failure_type,
         "behaviour": conditions.behaviour,
         "rounds": str(conditions.n_rounds),
         "state": pair.state,

@@ -96,6 +96,7 @@ class Item:
         title: what people see instead.
         columns: name -> value, of those that `AuditSource.filters` name and others that are only shown.
         judged: further columns, of what judges said; `AuditSource.blind_orders` keep them back.
+        telling: names of `columns` that tell what is to be found: shown once it has a label.
         label: what the annotator said last, None when nothing or when it was taken back.
         note: the annotator's, beside the label.
         due: it is the annotator's to label; others can be looked at and labelled too.
@@ -106,6 +107,7 @@ class Item:
     title: str
     columns: Mapping[str, str] = field(default_factory=dict)
     judged: Mapping[str, str] = field(default_factory=dict)
+    telling: tuple[str, ...] = ()
     label: str | None = None
     note: str = ""
     due: bool = True

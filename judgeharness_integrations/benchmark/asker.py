@@ -29,10 +29,10 @@ from judgeharness_integrations.benchmark.pair import (
 )
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, FunctionModel, Prompt, parsed_object
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import limiter_for
 from judgeharness_integrations.judging.execution.observing import Spans
 from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 from judgeharness_integrations.judging.marks import MARKS, material_of
 
 _T = TypeVar("_T")

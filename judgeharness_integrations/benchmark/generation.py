@@ -36,7 +36,7 @@ from judgeharness_integrations.benchmark.pair import (
 from judgeharness_integrations.benchmark.results.checks import form_result, rounds_counted
 from judgeharness_integrations.benchmark.verification import adherence, cascade, coherence, grounding
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 _PLANNED: Final = {"round": ROUND, "user": TEXT, "chunk": MAYBE_TEXT, "assistant": TEXT}
 _PLAN: Final = {"sketch": TEXT, "rounds": list_of("planned_round", _PLANNED)}

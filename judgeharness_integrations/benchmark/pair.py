@@ -39,9 +39,7 @@ __all__ = [
     "Verification",
     "Which",
     "chunks_of",
-    "clean",
     "draw_conditions",
-    "unused_name",
 ]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import Field
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.curation import CutTies
+from judgeharness_integrations.analysis.ranking.studying import CutTies
 from judgeharness_integrations.analysis.usage import Billed, Price, Spent, billed, price_of, summed
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, StepUsage
 from judgeharness_integrations.benchmark.pair import Conditions, Pair, Record, draw_conditions
@@ -32,7 +32,7 @@ from judgeharness_integrations.benchmark.results.judgments import (
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
+    from judgeharness_integrations.verdictlog.row import ModelUsage
 
 
 MODES: Final[tuple[Mode, ...]] = ("pairwise", "pointwise")

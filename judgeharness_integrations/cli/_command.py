@@ -1,4 +1,4 @@
-"""A command from the class of its request: every field of it is an option or an argument, told nowhere else.
+"""A command from the class of its request, the options that several commands have, and how a command ends.
 
 The class stands in a module that imports nothing heavy, so that `--help` is fast; what the command does is named, and
 imported when the command is called. Commands themselves are imported when they are named.
@@ -9,15 +9,39 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import signal
+import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from pathlib import Path
+from types import FrameType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NoReturn,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from typer.core import TyperGroup
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.judging.execution.retrying import Budget
 
 _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
@@ -160,3 +184,290 @@ def _loaded(home: str, name: str) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name)(known)
     return typer.main.get_command(app)
+
+
+SEVERAL: Final = "may be given several times, or with commas between"
+AnswerMode: TypeAlias = Annotated[
+    str | None, typer.Option(help="pairwise or pointwise answers.", show_default="pairwise where there are any")
+]
+BenchmarkDir: TypeAlias = Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark's folder.")]
+CutTies: TypeAlias = Annotated[str, typer.Option(help="Pairs tied at the cut: keep or cut them all.")]
+Labels: TypeAlias = Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")]
+Yes: TypeAlias = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
+]
+Unparsed: TypeAlias = Annotated[
+    str, typer.Option("--failures", help="Unparsed and refused answers: wrong, or missing as failed calls are.")
+]
+JsonResult: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON; plan and progress go to stderr.")
+]
+PairStates: TypeAlias = Annotated[str, typer.Option(help="Pairs in these states: accepted, unverified, rejected.")]
+OnlyJudges: TypeAlias = Annotated[
+    tuple[str, ...], typer.Option("--judge", help="Only this judge; may be given several times.")
+]
+OnlyRun: TypeAlias = Annotated[str | None, typer.Option(help="Only this run of the log.", show_default="all")]
+WhichJudge: TypeAlias = Annotated[str | None, typer.Option(help="Which judge, when there are several.")]
+Exclude: TypeAlias = Annotated[
+    tuple[str, ...],
+    typer.Option(help="Leave out files or folders, as build or */generated/*; may be given several times."),
+]
+LabelSet: TypeAlias = Annotated[
+    str | None, typer.Option(help="What reports call the label set.", show_default="the file's name")
+]
+LabelSource: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Where labels come from: human, executable, model:<name>.", show_default="has to be said"),
+]
+Ledger: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Where candidates are counted (digests alone).", show_default="beside the labels")
+]
+ClusterColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="A column of LOG: its equal values belong together.", show_default="cluster")
+]
+MinValid: TypeAlias = Annotated[
+    int | None, typer.Option(help="Valid samples a verdict needs.", show_default="half of a case's rows")
+]
+OnlyCriteria: TypeAlias = Annotated[
+    tuple[str, ...], typer.Option("--criterion", help="Only this criterion; may be given several times.")
+]
+ForTaxonomy: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Failure types and behaviours of yours, as YAML.", show_default="the seven and seven of ours"),
+]
+OnlyPairs: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl.")
+]
+PlanLimit: TypeAlias = Annotated[int | None, typer.Option(help="Refuse a larger plan; upper limit with retries.")]
+PanelLogs: TypeAlias = Annotated[
+    tuple[Path, ...],
+    typer.Argument(
+        metavar="LOG...",
+        help="Verdict logs whose judge column names humans and candidates, tables with one row an item and annotator, "
+        "or JSON of {annotator: {item: label}}; each also as .gz.",
+    ),
+]
+PanelCriterion: TypeAlias = Annotated[str | None, typer.Option(help="The criterion, where a log has several.")]
+PanelCluster: TypeAlias = Annotated[
+    str | None, typer.Option(help="The column of what items come from (text, author), where several do.")
+]
+PanelItem: TypeAlias = Annotated[str | None, typer.Option(help="The column of the item.")]
+PanelRater: TypeAlias = Annotated[str | None, typer.Option(help="The column of the annotator.")]
+PanelColumns: TypeAlias = Annotated[
+    tuple[str, ...], typer.Option(help="The column of labels, or 0/1 columns as a,b or globs.")
+]
+PlotFolder: TypeAlias = Annotated[Path | None, typer.Option(help="A folder for plots (PNG and SVG).")]
+_Name = TypeVar("_Name", bound=str)
+
+
+def one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
+    """Return the one of the `known` names that was given.
+
+    Raises:
+        UnknownNameError: it is none of them; the nearest is offered.
+
+    """
+    for candidate in known:
+        if candidate == name:
+            return candidate
+    raise UnknownNameError(kind, name, known)
+
+
+def names_in(given: Iterable[str]) -> tuple[str, ...]:
+    """Return each name once, of an option that is repeated, takes commas between names, or both."""
+    return tuple(dict.fromkeys(name.strip() for text in given for name in text.split(",") if name.strip()))
+
+
+Scale: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The ends of scores, as 1:10, where they are weighed sequentially.", show_default=False),
+]
+StepSummary: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--step-summary/--no-step-summary", help="Append the report to $GITHUB_STEP_SUMMARY where that is set."
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """The gates of a command line; None leaves a choice to the configuration."""
+
+    fail_under: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            help="Gate METRIC OP VALUE, as 'pass_rate>=0.9': exit code 1 unless the worse end of the 95 % interval "
+            "clears it. Metrics: pass_rate, rate(LABEL), accuracy, coverage, abstention, not_graded, consistency, "
+            "agreement, mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, "
+            "specificity, balanced_accuracy, kappa, lift. May be given several times.",
+            show_default=False,
+        ),
+    ] = ()
+    max_abstention: Annotated[
+        float | None, typer.Option(help="Gate: abstention<=VALUE, a share of the cases.", show_default=False)
+    ] = None
+    min_consistency: Annotated[
+        float | None, typer.Option(help="Gate: consistency>=VALUE, the mean over cases.", show_default=False)
+    ] = None
+    require_calibration: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-calibration/--no-require-calibration",
+            help="Gate: a calibration on people's labels holds for every judge and criterion.",
+            show_default=False,
+        ),
+    ] = None
+    point_estimates: Annotated[
+        bool | None,
+        typer.Option(
+            "--point-estimates/--no-point-estimates",
+            help="Gates look at the measured value instead of the end of its interval.",
+            show_default=False,
+        ),
+    ] = None
+    sequential: Annotated[
+        bool | None,
+        typer.Option(
+            "--sequential/--no-sequential",
+            help="Gates that hold however often one looks: evidence instead of intervals of a fixed number of cases.",
+            show_default=False,
+        ),
+    ] = None
+    about: Annotated[
+        Literal["population", "suite"] | None,
+        typer.Option(
+            help="What sequential gates are about: the population the cases are from, or this suite, exact once "
+            "all is in.",
+            show_default="population",
+        ),
+    ] = None
+    scale: Scale = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any option is."""
+        return self != GateOptions()
+
+
+def ends_of(scale: str | None) -> tuple[float, float] | None:
+    """Return the ends of a scale.
+
+    Raises:
+        UsageError: they are not two numbers.
+
+    """
+    if scale is None:
+        return None
+    try:
+        low, high = map(float, scale.split(":"))
+    except ValueError:
+        raise UsageError(f"--scale {scale!r:.60} has no two ends: write LOW:HIGH, as 1:10.") from None
+    return low, high
+
+
+OK: Final = 0
+GATE_FAILED: Final = 1
+USAGE: Final = 2
+NOT_GRADED: Final = 3
+BATCHES_OPEN: Final = 4
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+TERMINATED: Final = 143
+
+
+class Terminated(BaseException):
+    """SIGTERM came; no KeyboardInterrupt, which the library behind the command turns into an exit code of its own."""
+
+
+def stop_word(stopped: BaseException | None) -> Literal["terminated", "interrupted"]:
+    """Return what a command says it was, by what stopped it; None: something else did, and said so."""
+    return "terminated" if isinstance(stopped, Terminated) else "interrupted"
+
+
+def stop_code(stopped: BaseException | None) -> int:
+    """Return the exit code of a command that was stopped so."""
+    return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise `Terminated` when SIGTERM comes, once, and put back what handled it before.
+
+    A command that started with SIGTERM ignored goes on ignoring it; outside the main thread nothing changes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def finishing(budget: Budget | None) -> Iterator[None]:
+    """Let the first SIGINT begin nothing more, so that the calls in flight, which are paid for, are kept.
+
+    The next one interrupts, as it would without this.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if budget is None or not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def finish(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.default_int_handler)
+        budget.end("interrupted")
+        typer.echo("finishing the calls in flight (Ctrl-C again drops them)", err=True)
+
+    signal.signal(signal.SIGINT, finish)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@dataclass
+class Stop:
+    """What ended some asking early; None: nothing did."""
+
+    by: BaseException | None = None
+
+
+@contextmanager
+def stoppable(budget: Budget | None, *errors: type[Exception]) -> Iterator[Stop]:
+    """Ask within this: an interrupt, a termination or one of `errors` ends it, and is noted rather than raised.
+
+    What was answered until then is kept and written down by whoever asked. See `finishing` for a first interrupt.
+    """
+    stop = Stop()
+    noted: tuple[type[BaseException], ...] = (KeyboardInterrupt, Terminated, *errors)
+    try:
+        with finishing(budget):
+            yield stop
+    except noted as error:
+        stop.by = error
+    if stop.by is None and budget is not None and budget.ended:
+        stop.by = KeyboardInterrupt()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore SIGINT and SIGTERM while what was answered is written down; outside the main thread nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # what was answered is being written down: a second one must not cut it off
+    raise Terminated

@@ -6,12 +6,12 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.cases import scores_of
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, Clusters, by_criterion, copied_cases
+from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
     CriterionCalibration,
@@ -24,22 +24,29 @@ from judgeharness_integrations.analysis.calibration.corrected import (
     corrected_rate,
     corrected_rate_of_counts,
 )
-from judgeharness_integrations.analysis.calibration.facts import unlike_labelled
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, read_labels
+from judgeharness_integrations.analysis.calibration.population import population_of
 from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
+from judgeharness_integrations.analysis.calibration.transport import (
+    column_apart,
+    facts_of_decisions,
+    labelled_alone,
+    shift_test,
+    unlike,
+    unlike_labelled,
+)
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
-from judgeharness_integrations.analysis.runs.folder import rule_fixed_of_run
-from judgeharness_integrations.cli._failures import without_replay_advice
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
+from judgeharness_integrations.analysis.replay.report import replay_anchor
+from judgeharness_integrations.analysis.runs.folder import lost_samples, rule_fixed_of_run
+from judgeharness_integrations.cli._label_options import CorrectedRateRequest
+from judgeharness_integrations.cli._output import asked_of_log, print_json, stop_notes, without_replay_advice
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli.calibration import EXPLORATORY
-from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
-from judgeharness_integrations.judging.joining import joined, read_gold
+from judgeharness_integrations.cli.calibrate_log import EXPLORATORY
+from judgeharness_integrations.judging.candidates import joined, read_gold
 from judgeharness_integrations.reporting.terminal import console, safe, say, table
 from judgeharness_integrations.verdictlog import VerdictRow
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, ends, percent, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 
@@ -67,15 +74,17 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
         cases = list(case_decisions(rows, chosen))
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
-    notes += (*stop_notes(log), *copied_cases(rows, request.cluster or CLUSTER))
+    stop = stop_notes(log)
+    notes += (*lost_samples(rows), *copied_cases(rows, request.cluster or CLUSTER))
     fixed = rule_fixed_of_run(log, {judge: rows}, chosen)
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed=fixed, notes=notes)
     if request.calibration is None:
         tied = [case.case_id in split for case in cases]
-        drawn = unlike_labelled(criterion, cases, "these labels are hardly a random sample of the items")
-        origin = replace(origin, notes=tuple(filter(None, (*notes, drawn))))
-        return _with_gold(cases, request, criterion, log, split=tied), origin
-    return _with_calibration(cases, request, request.calibration, origin)
+        found = _with_gold(cases, request, criterion, log, split=tied)
+    else:
+        found, origin = _with_calibration(cases, request, request.calibration, origin, chosen)
+    unchosen = tuple(f"nothing is chosen: {note}" for note in stop)
+    return replace(found, chosen=None if stop else found.chosen, notes=(*found.notes, *unchosen)), origin
 
 
 def _with_labels(
@@ -94,7 +103,7 @@ def _with_labels(
 def _rows(request: CorrectedRateRequest, log: Path) -> tuple[str, str, list[VerdictRow]]:
     """Return the judge, the criterion and its rows; several need a name."""
     criteria = None if request.criterion is None else [request.criterion]
-    rows = rows_about(rows_of_log(log, labels=request.labels), criteria)
+    rows = rows_about(asked_of_log(log, labels=request.labels), criteria)
     groups = rows_of_judges(rows, None if request.judge is None else [request.judge])
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
@@ -141,11 +150,36 @@ def _with_gold(
         labels_are=assumption(request.labels_are),
         positive=positive,
         undecided=_undecided(cases),
+        apart=_apart(cases, criterion),
     )
 
 
+def _apart(cases: Sequence[CaseDecision], criterion: str) -> str:
+    """Return why labels are no random sample of the items, or why nobody can tell; empty where they may be one."""
+    if told := unlike_labelled(criterion, cases, _HARDLY):
+        return told
+    return _of_column(labelled_alone(criterion, cases))
+
+
+def _apart_from_saved(report: CalibrationReport, cases: Sequence[CaseDecision], criterion: str) -> tuple[str, str]:
+    """Return that the labelled cases of a calibration are not like those of the log, and which column tells them."""
+    labelled = report.population
+    if labelled is None:
+        return "", ""
+    facts = facts_of_decisions({criterion: cases}, column=labelled.column)
+    here = population_of(facts, column=labelled.column, columns=labelled.columns)
+    return unlike(shift_test(labelled, here), _HARDLY), _of_column(column_apart(labelled, here))
+
+
+_HARDLY: Final = "these labels are hardly a random sample of the items"
+
+
+def _of_column(told: str) -> str:
+    return f"{told}; leave the column out where it only says which items were drawn" if told else ""
+
+
 def _with_calibration(
-    cases: Sequence[CaseDecision], request: CorrectedRateRequest, path: Path, origin: Origin
+    cases: Sequence[CaseDecision], request: CorrectedRateRequest, path: Path, origin: Origin, rule: Rule
 ) -> tuple[CorrectedRate, Origin]:
     if request.cluster is not None:
         raise UsageError("--cluster goes with gold labels in LOG: a saved calibration holds counts only.")
@@ -163,6 +197,7 @@ def _with_calibration(
         raise UsageError(f"{path} cannot correct a rate: {measured.selection.sentence}.")
     yes, no = (_errors(measured, positive, true=true) for true in (True, False))
     judged = _judged(cases, positive)
+    apart, column = _apart_from_saved(report, cases, origin.criterion or "")
     corrected = corrected_rate_of_counts(
         judged_passes=judged.count(True),
         judged_total=len(judged),
@@ -171,10 +206,12 @@ def _with_calibration(
         labels_are=assumption(request.labels_are),
         positive=positive,
         undecided=_undecided(cases),
+        apart=apart,
     )
-    if why := _dependent(measured, report, cases, request):
+    shifted = "" if apart else _shifted(report, cases, request, rule)
+    if why := _dependent(measured, report, cases, request) or shifted:
         corrected = replace(corrected, chosen=None, notes=(*corrected.notes, f"nothing can be chosen: {why}"))
-    notes = tuple(_comparable(report, origin, cases))
+    notes = (*filter(None, (column,)), *_comparable(report, origin, cases))
     return corrected, replace(origin, calibration=report.name, notes=(*notes, *origin.notes))
 
 
@@ -191,6 +228,16 @@ def _dependent(
     if assumption(request.labels_are) == "random" and _shared(report, cases):
         return "labelled cases are counted among the others, too: give the labels as --gold FILE"
     return ""
+
+
+def _shifted(
+    report: CalibrationReport, cases: Sequence[CaseDecision], request: CorrectedRateRequest, rule: Rule
+) -> str:
+    """Return that labelled cases drawn at random would look like those of the log, and do not."""
+    if assumption(request.labels_are) != "random":
+        return ""
+    shift = replay_anchor(report, [row for case in cases for row in case.rows], rule).shift
+    return shift.sentence if shift is not None and shift.shifted else ""
 
 
 def _shared(report: CalibrationReport, cases: Sequence[CaseDecision]) -> int:
@@ -341,6 +388,9 @@ def print_measured(request: CorrectedRateRequest) -> None:
         print_json(report.to_dict() | asdict(origin) | {"notes": [*report.notes, *origin.notes]})
         return
     screen = console()
+    say(screen, _answer(report), style="bold")
+    if report.labels_are == "undeclared":
+        say(screen, "next: the same command with --labels-are random, or --labels-are other-mix")
     for line in _head(report, origin):
         say(screen, line)
     rows = [_row(report, estimate) for estimate in report.estimates]
@@ -349,6 +399,17 @@ def print_measured(request: CorrectedRateRequest) -> None:
     )
     for line in _tail(report, origin):
         say(screen, line)
+
+
+def _answer(report: CorrectedRate) -> str:
+    """Return the corrected rate beside the judged one, or that none is chosen."""
+    label = safe_text(report.positive or "the positive label", 60)
+    if report.labels_are == "undeclared":
+        return f"no rate of {label} is chosen: what the labels are a sample of decides between the estimates below"
+    if (best := report.best) is None or best.estimate is None:
+        return f"no rate of {label} can be told; why stands below"
+    interval = "no interval" if best.interval is None else f"95 % {ends(best.interval, 1, scale=100)}"
+    return f"{label}: {percent(best.estimate)} % of all items ({interval}); the judge says {report.judged}"
 
 
 def _head(report: CorrectedRate, origin: Origin) -> Iterator[str]:

@@ -11,13 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import (
+from judgeharness_integrations.cli._command import (
     SEVERAL,
     CutTies,
     Labels,
     LabelSet,
     LabelSource,
+    Ledger,
     PanelCluster,
     PanelColumns,
     PanelCriterion,
@@ -28,6 +28,7 @@ from judgeharness_integrations.cli._shared_options import (
     PlotFolder,
     WhichJudge,
     Yes,
+    command,
 )
 
 
@@ -70,7 +71,7 @@ class KappaRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.kappa/1).")] = False
 
 
-kappa = command(KappaRequest, "judgeharness_integrations.cli.agreement:kappa_of_logs")
+kappa = command(KappaRequest, "judgeharness_integrations.cli.rank:kappa_of_logs")
 _NAMES = "may be given several times"
 Method: TypeAlias = Annotated[str, typer.Option(help="bradley-terry, conditional or eip.")]
 JudgesInfo: TypeAlias = Annotated[
@@ -253,7 +254,7 @@ class AltTestRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.alttest/1).")] = False
 
 
-alt_test = command(AltTestRequest, "judgeharness_integrations.cli.agreement:run_alt_test")
+alt_test = command(AltTestRequest, "judgeharness_integrations.cli.rank:run_alt_test")
 agreement.command("kappa")(kappa)
 agreement.command("alt-test")(alt_test)
 _OF_CONFIG = ("out", "repetitions", "cases", "probes", "no_probes", "max_calls", "seed")
@@ -317,6 +318,27 @@ class CheckRequest:
     yes: Yes = False
     as_json: Annotated[bool, typer.Option("--json", help="Print check.json; progress and plan go to stderr.")] = False
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None
+    every: Annotated[bool, typer.Option("--all", help="Every number, and every case that is kept.")] = False
+
+    @property
+    def source(self) -> tuple[str, ...]:
+        """The arguments that name what is checked, and how it was asked."""
+        where = [str(self.config)] if self.log is None else ["--log", str(self.log)]
+        options: list[tuple[str, object]] = [
+            *(("--judge", name) for name in self.judges),
+            *(("--criterion", name) for name in self.criteria),
+            *(("--probe", name) for name in self.probes or ()),
+            ("--run", self.run),
+            ("--out", self.out),
+            ("--repetitions", self.repetitions),
+            ("--cases", self.cases),
+            ("--seed", self.seed),
+            ("--tolerance", None if self.tolerance == CheckRequest.tolerance else self.tolerance),
+            ("--alpha", None if self.alpha == CheckRequest.alpha else self.alpha),
+            ("--score-tolerance", self.score_tolerance),
+        ]
+        flags = [name for name, given in (("--no-probes", self.no_probes), ("--labels", self.labels)) if given]
+        return (*where, *(str(part) for one in options if one[1] is not None for part in one), *flags)
 
     @property
     def attacks(self) -> tuple[str, ...] | None:
@@ -439,14 +461,15 @@ audit = command(AuditRequest, "judgeharness_integrations.cli.audit:audit_place")
 class PassportRequest:
     """What a judge's probabilities are worth: forms that must agree, a map and a certified threshold, a canary.
 
-    CONFIG asks the judge; --log reads what it answered. With --check PASSPORT its frozen states are asked once more:
-    has the model behind the name moved? Exit code 1: no answer is certified by labels, or the model has moved.
+    CONFIG asks the judge; --log reads what it answered. With both, the log is that of CONFIG, for whose judge the
+    passport holds. With --check PASSPORT its frozen states are asked once more: has the model behind the name moved?
+    Exit code 1: no answer is certified by labels, or the model has moved.
     """
 
     config: Annotated[
         Path | None, typer.Argument(help="A configuration: .yaml, .toml or .json; its judge is asked.")
     ] = None
-    log: Annotated[Path | None, typer.Option(help="Instead, a verdict log that holds probabilities.")] = None
+    log: Annotated[Path | None, typer.Option(help="A verdict log that holds probabilities: nobody is asked.")] = None
     out: Annotated[Path | None, typer.Option(help="Where to save the passport; answers are kept beside it.")] = None
     check: Annotated[Path | None, typer.Option(help="A passport: ask its frozen states again, and add a round.")] = None
     judge: WhichJudge = None
@@ -454,12 +477,24 @@ class PassportRequest:
     agreement: Annotated[float, typer.Option(help="How often certified answers have to agree with labels.")] = 0.9
     delta: Annotated[float, typer.Option(help="1 - confidence, of all questions together.")] = 0.1
     formed: Annotated[int, typer.Option("--cases", help="Cases that are asked in every form.", min=1)] = 50
+    labels: Annotated[
+        Path | None, typer.Option("--labels", "--gold", help="A file with case_id and gold, instead of LOG's.")
+    ] = None
     name: LabelSet = None
     source: LabelSource = None
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            help="How many judges, prompts or seeds were tried on these labels.", show_default="those counted"
+        ),
+    ] = None
+    ledger: Ledger = None
     seed: Annotated[int, typer.Option(help="Of perturbations and folds.")] = 0
     max_calls: PlanLimit = None
     yes: Yes = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.passport/1).")] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON (judgeharness.passport/1; of a check judgeharness.canary/1).")
+    ] = False
 
 
 passport = command(PassportRequest, "judgeharness_integrations.cli.passport:take_passport")

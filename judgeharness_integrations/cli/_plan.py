@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters, without_copies
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_case, by_criterion, without_copies
 from judgeharness_integrations.analysis.aggregation.rules import Rule, pass_mark, rule
-from judgeharness_integrations.analysis.calibration.holdout import check_candidates, simultaneous_alpha
+from judgeharness_integrations.analysis.calibration.items import check_candidates, simultaneous_alpha
 from judgeharness_integrations.analysis.calibration.population import column_text
 from judgeharness_integrations.analysis.certifying.sequence import CertificatePrice, agreed_votes, stratified_prices
 from judgeharness_integrations.analysis.planning import (
@@ -26,20 +28,21 @@ from judgeharness_integrations.analysis.planning import (
     pilot_of,
     planned,
 )
+from judgeharness_integrations.analysis.planning.grid import early_stopping
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import rule_of_run
-from judgeharness_integrations.cli._asking import Asking, money_notes
+from judgeharness_integrations.cli._asking import Asking, asked_tiers, input_of, money_notes
+from judgeharness_integrations.cli._command import names_in
+from judgeharness_integrations.cli._label_options import PlanRequest
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._shared_options import names_in
-from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, say, show_section, table
-from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, percent, safe_text
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.encoding import SENTENCE, check_columns, counted, percent, safe_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.planning import PlanningReport
     from judgeharness_integrations.analysis.usage import Price
 
 _PRICED: Final = "majority"
@@ -206,6 +209,7 @@ def _cheapest(plan: CertificatePlan) -> str:
 
 _WIDTH: Final = 0.1
 _PARTS: Final = 3
+_LEAST_CACHED, _LEAST_CACHED_BY_SOME = 1_024, 4_096  # tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +222,7 @@ class _Configured:
     rule: Rule | None = None
     min_valid: int | None = None
     temperature: float | None = None
+    input_tokens: int | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     told: tuple[str, ...] = ()
 
@@ -231,6 +236,7 @@ class _Read:
     pilot: Pilot | None = None
     variances: GStudy | None = None
     every: Sequence[VerdictRow] = ()
+    asked: Sequence[VerdictRow] = ()
 
 
 def print_plan(asked: PlanRequest) -> None:
@@ -250,6 +256,7 @@ def print_plan(asked: PlanRequest) -> None:
         specificity=asked.specificity,
     )
     price, money = _price_per_call(asked, configured, read.every)
+    money = (*money, *_cache_notes(read, configured))
     limits = Limits(
         cases=configured.cases if asked.cases is None else asked.cases,
         calls=configured.max_calls if asked.budget is None else asked.budget,
@@ -265,6 +272,10 @@ def print_plan(asked: PlanRequest) -> None:
         limits=limits,
         facts=Facts(labels=asked.labels, temperature=configured.temperature),
     )
+    samples, cases = _samples(read, configured)
+    folds = rule(report.rule) if read.rule is None else read.rule
+    stopping = early_stopping(folds, samples, cases=cases, min_valid=wanted.min_valid)
+    report = replace(report, early_stopping=stopping)
     certificate = None
     if asked.certify is not None and read.pilot is not None:
         about = rows_about(read.every, [read.pilot.criterion])
@@ -285,7 +296,43 @@ def print_plan(asked: PlanRequest) -> None:
     if certificate is not None:
         print_certificate(certificate)
     alone = certificate is None or asked.names_goal
-    show_section(planning_section(report, money=money) if alone else basis_section(report), console())
+    following = _following(asked, report) if certificate is None else ""
+    section = planning_section(report, money=money, following=following) if alone else basis_section(report)
+    show_section(section, console(), every=asked.every)
+
+
+def _following(asked: PlanRequest, report: PlanningReport) -> str:
+    """Return the command that comes next: the planned run, or a plan by a pilot where none was given."""
+    if report.cheapest is None:
+        return ""
+    if asked.config is not None:
+        return join(["judgeharness", "run", str(asked.config)])
+    if asked.pilot is None and asked.variance is None:
+        return f"judgeharness plan --pilot LOG --{report.goal.kind} {report.goal.value:g}"
+    return ""
+
+
+def _samples(read: _Read, configured: _Configured) -> tuple[Sequence[tuple[str, bool]], Sequence[Sequence[VerdictRow]]]:
+    """Return the samples of most cases of the pilot in plan order, and its cases; else those of the configuration."""
+    cases = list(by_case(voting(read.asked)).values())
+    if cases:
+        asked = Counter(tuple((row.perturbation, row.swapped) for row in mine) for mine in cases)
+        return max(asked, key=lambda samples: asked[samples]), cases
+    perturbations, repetitions = configured.present or (0, 0)
+    names = [(str(number), bool(number % 2)) for number in range(perturbations)]  # half of them swap where it matters
+    return [name for name in names for _ in range(repetitions)], ()
+
+
+def _cache_notes(read: _Read, configured: _Configured) -> Iterator[str]:
+    """Say that prompts are too short for the providers' prompt caches, where repetitions would read them."""
+    told = [row.input_tokens for row in read.every if row.input_tokens is not None]
+    tokens = round(statistics.fmean(told)) if told else configured.input_tokens
+    repeated = any(row.repetition for row in read.every) or (configured.present or (0, 1))[1] > 1
+    if tokens is None or tokens >= _LEAST_CACHED_BY_SOME or not repeated:
+        return
+    where = "the pilot's prompts" if told else "the texts of the cases, without instructions,"
+    who = f"most providers cache none below {_LEAST_CACHED}, Gemini none below {_LEAST_CACHED_BY_SOME}"
+    yield f"prompt cache: {where} have {tokens} tokens, and {who}: their repetitions may be read at the full price"
 
 
 def _check(asked: PlanRequest) -> None:
@@ -351,7 +398,7 @@ def _price_per_call(
 
 def _read(log: Path, judge: str | None, criterion: str | None, folds: Rule | None) -> _Read:
     """Return what a log says of one judge and criterion: the pilot, where its variance is, all rows of that judge."""
-    from judgeharness_integrations.cli._reading import rows_of_log  # noqa: PLC0415 - only pilots are read
+    from judgeharness_integrations.cli._output import rows_of_log  # noqa: PLC0415 - only pilots are read
 
     every = rows_of_log(log)
     rows = rows_about(every, None if criterion is None else [criterion])
@@ -371,7 +418,7 @@ def _read(log: Path, judge: str | None, criterion: str | None, folds: Rule | Non
     pilot = pilot_of(asked, pass_at=None if folds is None else pass_mark(folds))
     mine = [row for row in every if row.judge in judges]  # tokens stand on a call's first row
     variances = gstudy(group, positive=pilot.positive)
-    return _Read(rule=folds, min_valid=min_valid, pilot=pilot, variances=variances, every=mine)
+    return _Read(rule=folds, min_valid=min_valid, pilot=pilot, variances=variances, every=mine, asked=asked)
 
 
 def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
@@ -382,9 +429,9 @@ def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
     from judgeharness_integrations.judging.config import build_cases, load_config  # noqa: PLC0415
+    from judgeharness_integrations.judging.functionsource import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.judging.harness import preset  # noqa: PLC0415
-    from judgeharness_integrations.judging.importing import imported_rule  # noqa: PLC0415
-    from judgeharness_integrations.judging.prices import prices_of  # noqa: PLC0415
+    from judgeharness_integrations.judging.tiers import prices_of  # noqa: PLC0415
 
     config = load_config(path)
     harness: dict[str, Any] = config.harness.model_dump(exclude_none=True)
@@ -395,8 +442,8 @@ def _configured(path: Path) -> _Configured:
     temperature = temperatures.pop() if len(temperatures) == 1 else None
     cases = None if config.cases is None else build_cases(config)
     prices = prices_of(config)
-    single = Plan(cases=1, calls=1)
-    asking = [Asking(judge=judge.name, model=judge.model, plan=single) for judge in config.judges]
+    single, tiers = Plan(cases=1, calls=1), asked_tiers(config)
+    asking = [Asking(judge=j.name, model=j.model, plan=single, tier=tiers[j.name]) for j in config.judges]
     return _Configured(
         cases=None if cases is None else len(cases),
         prices=prices,
@@ -406,4 +453,5 @@ def _configured(path: Path) -> _Configured:
         rule=None if folds is None else imported_rule(folds, folder=config.folder, where="harness.aggregation_rule"),
         min_valid=config.harness.min_valid,
         temperature=temperature if isinstance(temperature, (int, float)) else None,
+        input_tokens=input_of(cases or ()),
     )

@@ -1,4 +1,4 @@
-"""The options of `judgeharness run`, `report` and `compare`."""
+"""The options of `judgeharness run`, `replay`, `report` and `compare`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from typing import Annotated, Literal
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._gate_options import GateOptions, Scale, StepSummary, ends_of
-from judgeharness_integrations.cli._shared_options import OnlyCriteria, OnlyJudges, PlanLimit, Yes
+from judgeharness_integrations.cli._command import (
+    GateOptions,
+    Labels,
+    MinValid,
+    OnlyCriteria,
+    OnlyJudges,
+    OnlyRun,
+    PlanLimit,
+    Scale,
+    StepSummary,
+    Yes,
+    command,
+    ends_of,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +65,22 @@ class RunRequest:
     run: Annotated[str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.")] = None
     limits: RunLimits = field(default_factory=RunLimits)
     engine: Annotated[
-        Literal["local", "ray"] | None,
-        typer.Option(help="Where judges are asked from.", show_default="the key execution.engine"),
+        Literal["local", "ray", "batch"] | None,
+        typer.Option(
+            help="Where judges are asked from; batch: by their provider's batch endpoint, at half the price.",
+            show_default="the key execution.engine",
+        ),
     ] = None
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait/--no-wait",
+            help="Of batches: wait for their answers, or end with exit code 4; the same command collects them.",
+        ),
+    ] = True
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Cancel the open batches of the run, and keep what they had answered.")
+    ] = False
     yes: Yes = False
     new_run: Annotated[
         bool, typer.Option("--new-run", help="Begin a new run; answers of earlier ones that still fit are re-used.")
@@ -118,6 +142,9 @@ class ReportRequest:
     cases: Annotated[Path | None, typer.Option(help="The cases (.csv, .jsonl), whose texts the report then shows.")] = (
         None
     )
+    texts: Annotated[
+        bool, typer.Option("--texts/--no-texts", help="Of a run: show the texts of its cases, or leave them out.")
+    ] = True
     annotations: Annotated[Path | None, typer.Option(help="People's labels, for the alternative annotator test.")] = (
         None
     )
@@ -172,11 +199,15 @@ class CompareRequest:
     ] = None
     tolerance: Annotated[float, typer.Option(help="How far a score moves without flipping (logs).")] = 1.0
     fail_on: Annotated[
-        Literal["worse", "changed"] | None, typer.Option(help="Exit with 1 when anything is worse, or has changed.")
+        Literal["worse", "changed"] | None,
+        typer.Option(help="Exit with 1 when anything is worse, or has changed, cannot be told, or is mostly missing."),
     ] = None
     html: Annotated[Path | None, typer.Option(help="Write a page of its own to this file.")] = None
     markdown: Annotated[Path | None, typer.Option(help="Write Markdown to this file; - for standard output.")] = None
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict of a log as a label.")] = False
+    texts: Annotated[
+        bool, typer.Option("--texts/--no-texts", help="Of runs: show the texts of flipped cases, or leave them out.")
+    ] = True
     every: Annotated[bool, typer.Option("--all", help="List every flipped case, and all details.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.comparison/1).")] = False
 
@@ -189,6 +220,12 @@ class CompareRequest:
     def runs(self) -> tuple[str | None, str | None]:
         """Which runs of the two."""
         return self.name_a, self.name_b
+
+    @property
+    def arguments_after(self) -> tuple[str, ...]:
+        """The arguments with which `judgeharness report` shows the later run."""
+        given = (("--rule", self.rule), ("--run", self.name_b), ("--judge", self.judge_b))
+        return (str(self.run_b), *(part for name, value in given if value is not None for part in (name, value)))
 
     @property
     def judges_paired(self) -> tuple[str | None, str | None]:
@@ -208,4 +245,82 @@ class CompareRequest:
         return ends_of(self.scale)
 
 
-compare = command(CompareRequest, "judgeharness_integrations.cli.compare:compare_runs")
+compare = command(CompareRequest, "judgeharness_integrations.cli.rank:compare_runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayRequest:
+    """Fold an existing verdict log with a rule. Nothing is asked."""
+
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="A verdict log: .sqlite, .parquet, .csv or .jsonl (.gz), or a run's folder.", show_default=False
+        ),
+    ]
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="The rule, as supermajority(2/3), or module:function, or a passport's file.", show_default=False
+        ),
+    ]
+    judges: OnlyJudges = ()
+    criteria: OnlyCriteria = ()
+    run: OnlyRun = None
+    labels: Labels = False
+    min_valid: MinValid = None
+    tolerance: Annotated[float, typer.Option(help="How far two scores lie apart and still agree.")] = 1.0
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="A saved calibration: does it hold for these decisions, and are the cases like its own?",
+            show_default="that of a run's folder",
+        ),
+    ] = None
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="A saved certificate: decisions that it does not certify abstain.",
+            show_default="that of a run's folder",
+        ),
+    ] = None
+    cascade: Annotated[
+        Path | None,
+        typer.Option(
+            help="A saved cascade: which judge decides which case, at what price, and what waits for people.",
+            show_default="that of a run's folder",
+        ),
+    ] = None
+    panel: Annotated[
+        str | None,
+        typer.Option(
+            help="A rule over members: the judges as one panel, their errors and cost beside it; --rule decides each.",
+        ),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.replay/1).")] = False
+    gates: GateOptions = field(default_factory=GateOptions)
+
+
+def fold_log(request: ReplayRequest) -> int:
+    """Fold a log, print the report and return the exit code."""
+    from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
+
+    return replay_log(
+        request.log,
+        request.rule,
+        judges=request.judges or None,
+        criteria=request.criteria or None,
+        run=request.run,
+        labels=request.labels,
+        min_valid=request.min_valid,
+        tolerance=request.tolerance,
+        calibration=request.calibration,
+        certificate=request.certificate,
+        cascade=request.cascade,
+        panel=request.panel,
+        as_json=request.as_json,
+        gates=request.gates,
+    )
+
+
+replay = command(ReplayRequest, fold_log)

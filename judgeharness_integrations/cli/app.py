@@ -15,8 +15,17 @@ import typer
 
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._command import LazyGroup, add_lazily
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, PIPE_CLOSED, USAGE, Terminated, stop_code, stop_word
+from judgeharness_integrations.cli._command import (
+    NOT_GRADED,
+    OK,
+    PIPE_CLOSED,
+    USAGE,
+    LazyGroup,
+    Terminated,
+    add_lazily,
+    stop_code,
+    stop_word,
+)
 
 _LONGEST_SENTENCE = 2000
 _command = cache(typer.main.get_command)  # thirty commands take longer to build than one of them to run
@@ -27,7 +36,8 @@ app = typer.Typer(
     help="Turns one LLM-judge verdict into a measurement.",
     epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted or fails a check, a "
     "self-test misses); 2 wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few "
-    "valid samples, a judge is down or a cluster is not there, which goes before 1; 130 interrupted; 143 terminated.",
+    "valid samples, a judge is down or a cluster is not there, which goes before 1; 4 batches are open "
+    "or were cancelled; 130 interrupted; 143 terminated.",
     rich_markup_mode=None,
     # a traceback with local variables could print keys
     pretty_exceptions_enable=False,
@@ -38,27 +48,29 @@ add_lazily(
     "judgeharness_integrations.cli",
     {
         "demo": ("demo", "What rules change, on real recorded verdicts."),
+        "init": ("init", "A configuration that runs, to start from."),
         "run": ("_run_options", "Measure judges on cases."),
         "runs": ("log", "How far the runs of a log are, and what they cost."),
         "log": ("log", "Rows in and out of a database."),
-        "replay": ("replay", "Fold an existing verdict log."),
+        "replay": ("_run_options", "Fold an existing verdict log."),
         "report": ("_run_options", "A run or log as page, Markdown, JUnit or CSV."),
         "compare": ("_run_options", "What changed between two runs."),
         "label": ("label", "Label cases, blind to judges."),
         "calibrate": ("_label_options", "Measure a rule against labels, or drift."),
         "certify": ("_label_options", "Which decisions agree with people."),
-        "corrected-rate": ("corrected_rate", "The rate behind a judged rate."),
-        "plan": ("plan", "How many cases, samples and labels."),
+        "corrected-rate": ("_label_options", "The rate behind a judged rate."),
+        "plan": ("_label_options", "How many cases, samples and labels."),
+        "survey": ("demo", "What recorded verdicts say about judges."),
         "rank": ("_judge_options", "Which judge to use: a leaderboard."),
         "agreement": ("_judge_options", "May a judge replace annotators? Kappa."),
         "benchmark": ("benchmark", "A benchmark for judges from your documents."),
         "audit": ("_judge_options", "A page on which people label."),
-        "scan": ("_code_options", "Find single-call judges in your code."),
-        "migrate": ("_code_options", "Put the judges in your code under a harness."),
+        "scan": ("_label_options", "Find single-call judges in your code."),
+        "migrate": ("_label_options", "Put the judges in your code under a harness."),
         "check": ("_judge_options", "Is this judge any good? Attacks included."),
         "passport": ("_judge_options", "What a judge's probabilities are worth."),
-        "selftest": ("_code_options", "Do the printed intervals cover?"),
-        "adapters": ("_code_options", "Which frameworks are ready."),
+        "selftest": ("_label_options", "Do the printed intervals cover?"),
+        "adapters": ("_label_options", "Which frameworks are ready."),
     },
 )
 
@@ -136,7 +148,7 @@ def _usage(error: Exception) -> str:
 
 
 def _fail(sentence: str, code: int) -> int:
-    from judgeharness_integrations.verdictlog.plain import safe_text  # noqa: PLC0415 - only failures pay for it
+    from judgeharness_integrations.verdictlog.encoding import safe_text  # noqa: PLC0415 - only failures pay for it
 
     typer.echo(f"error: {safe_text(sentence, _LONGEST_SENTENCE)}", err=True)
     return code

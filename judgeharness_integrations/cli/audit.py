@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.rates import Rate
@@ -34,11 +33,12 @@ from judgeharness_integrations.benchmark.results.curation import (
     strong_miss_weak_hit,
     suspicious_slice,
 )
+from judgeharness_integrations.cli._command import terminable
 from judgeharness_integrations.cli._judge_options import AuditRequest
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.exits import terminable
-from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import fixed, percent, safe_text
+from judgeharness_integrations.cli._output import print_json, show
+from judgeharness_integrations.cli.label import agreement_table
+from judgeharness_integrations.reporting.sections import Block, Table
+from judgeharness_integrations.verdictlog.encoding import counted, percent, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.cases import Only, PlainTask
@@ -58,27 +58,18 @@ def print_status(folder: BenchmarkFolder, *, as_json: bool = False) -> None:
     if as_json:
         print_json(document)
         return
-    screen = console()
+    show(_status_blocks(document, found, assignment))
+
+
+def _status_blocks(document: Mapping[str, Any], found: NoiseRate, assignment: Assignment | None) -> Iterator[Block]:
     if document["annotators"]:
         columns = ("annotator", "done", "assigned", *_LABELS, "beyond the\nassigned")
-        screen.print(table("annotators", columns, map(_cells, document["annotators"])))
+        yield Table.of("annotators", columns, map(_cells, document["annotators"]))
     else:
-        screen.print("nobody labelled anything and nothing is assigned: judgeharness audit DIR --assign NAMES")
+        yield "nobody labelled anything and nothing is assigned: judgeharness audit DIR --assign NAMES"
     if found.agreement:
-        rows: list[list[str | Text]] = [
-            [
-                *map(safe, pair.annotators),
-                str(pair.items),
-                percent(pair.agreed / pair.items),
-                fixed(None if pair.kappa is None else pair.kappa.value),
-            ]
-            for pair in found.agreement
-        ]
-        screen.print(
-            table("agreement of annotators", ("annotator", "annotator", "pairs", "agreed %", "kappa"), rows, texts=2)
-        )
-    for line in _lines(found, assignment):
-        screen.print(line, soft_wrap=True)
+        yield agreement_table(found.agreement, "pairs")
+    yield from _lines(found, assignment)
 
 
 def status_document(labels: Labels, assignment: Assignment | None, found: NoiseRate) -> dict[str, Any]:
@@ -110,15 +101,15 @@ def _annotator(name: str, labels: Labels, bundle: tuple[str, ...] | None) -> dic
     }
 
 
-def _cells(one: dict[str, Any]) -> list[str | Text]:
+def _cells(one: dict[str, Any]) -> list[str]:
     shown = ["-" if one[name] is None else str(one[name]) for name in ("done", "assigned", *_LABELS, "beyond")]
-    return [safe(one["annotator"]), *shown]
+    return [one["annotator"], *shown]
 
 
 def _lines(found: NoiseRate, assignment: Assignment | None) -> Iterator[str]:
     if found.uniform is not None and assignment is not None:
         yield (
-            f"\nuniform sample, {found.uniform.pairs} of {assignment.pool} pairs: {_counts(found.uniform)}; several "
+            f"uniform sample, {found.uniform.pairs} of {assignment.pool} pairs: {_counts(found.uniform)}; several "
             f"annotators by {found.rule}"
         )
         if found.uniform.rejected:
@@ -127,7 +118,7 @@ def _lines(found: NoiseRate, assignment: Assignment | None) -> Iterator[str]:
         if found.uniform.unlabelled and found.uniform.labelled:
             yield "the rates are of labelled pairs, which stand for all if they were labelled in the order assigned"
     else:
-        yield "\nno noise rate: it needs a uniform sample, which --assign draws"
+        yield "no noise rate: it needs a uniform sample, which --assign draws"
     if found.suspicious is not None and found.suspicious.pairs:
         yield (
             f"suspicious slice, {found.suspicious.pairs} pairs chosen for what judges said, in no rate: "
@@ -190,8 +181,7 @@ def assign_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
     if request.as_json:
         print_json(made.to_dict())
         return
-    _print(made, state=state, judged=bool(matrix), wanted=wanted)
-    console().print(safe(f"written to {path}: each labels with judgeharness audit DIR --annotator NAME", 300))
+    show(_assigned(made, path, state=state, judged=bool(matrix), wanted=wanted))
 
 
 def _check_new(folder: BenchmarkFolder, request: AuditRequest) -> None:
@@ -214,22 +204,21 @@ def _matrix(folder: BenchmarkFolder, pairs: Sequence[Pair], pool: Sequence[str])
     return {judge: {pair: right for pair, right in cells.items() if pair in known} for judge, cells in found.items()}
 
 
-def _print(made: Assignment, *, state: str, judged: bool, wanted: int) -> None:
-    screen = console()
-    screen.print(
-        f"{len(made.uniform)} of {made.pool} {state} pairs, drawn uniformly with seed {made.seed}; "
-        f"{len(made.shared)} of them go to every annotator",
-        soft_wrap=True,
+def _assigned(made: Assignment, path: Path, *, state: str, judged: bool, wanted: int) -> Iterator[Block]:
+    yield (
+        f"{len(made.uniform)} of {made.pool} {state} pairs, drawn uniformly with seed {made.seed}; {len(made.shared)} "
+        "of them go to every annotator"
     )
     few = f" ({wanted} were wanted)" if len(made.suspicious) < wanted else ""
     why = "" if judged or not wanted else ": no judge was asked yet"
-    screen.print(f"{len(made.suspicious)} further pairs look suspicious{few}{why}; they are in no rate", soft_wrap=True)
+    yield f"{len(made.suspicious)} further pairs look suspicious{few}{why}; they are in no rate"
     uniform, shared, suspicious = {*made.uniform}, {*made.shared}, {*made.suspicious}
-    rows: list[list[str | Text]] = [
-        [safe(name), *(str(len(part & {*bundle})) for part in (uniform, shared, suspicious)), str(len(bundle))]
+    rows = (
+        [name, *(str(len(part & {*bundle})) for part in (uniform, shared, suspicious)), str(len(bundle))]
         for name, bundle in made.bundles.items()
-    ]
-    screen.print(table("who labels", ("annotator", "sample", "of it\nshared", "suspicious", "all"), rows))
+    )
+    yield Table.of("who labels", ("annotator", "sample", "of it\nshared", "suspicious", "all"), rows)
+    yield f"written to {path}: each labels with judgeharness audit DIR --annotator NAME"
 
 
 _LONGEST = 200
@@ -349,7 +338,9 @@ def _serve_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
 def _serve_cases(request: AuditRequest, what: _What) -> None:
     from judgeharness_integrations.audit.cases import PlainSource  # noqa: PLC0415 - loads what cases need
 
-    _serve(PlainSource(_task(request, what), title=request.where.resolve().name), request)
+    task, name = _task(request, what), request.where.resolve().name
+    cases = counted(len({case_id for case_id, _ in task.questions}), "case")
+    _serve(PlainSource(task, title=f"{cases} of {'run ' if what == 'run' else ''}{name}"), request)
 
 
 def _task(request: AuditRequest, what: _What) -> PlainTask:

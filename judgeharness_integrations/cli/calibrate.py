@@ -1,4 +1,4 @@
-"""What `judgeharness calibrate` does; of CONFIG a judge is asked about labelled cases."""
+"""What `judgeharness calibrate` and `certify` do."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model
-from judgeharness_integrations.cli._command import part_of
-from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model
+from judgeharness_integrations.cli._command import NOT_GRADED, OK, names_in, part_of, terminable
 from judgeharness_integrations.cli._label_options import CalibrateRequest
-from judgeharness_integrations.cli._output import check_file
-from judgeharness_integrations.cli._shared_options import names_in
+from judgeharness_integrations.cli._output import check_file, failures, told, without_replay_advice
 from judgeharness_integrations.cli.calibrate_check import check_config, check_log, check_of
-from judgeharness_integrations.cli.calibrate_log import calibrate_log
-from judgeharness_integrations.cli.calibration import Request, deliver, place_of, refuse_of_log
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, terminable
+from judgeharness_integrations.cli.calibrate_log import (
+    Request,
+    calibrate_log,
+    deliver,
+    place_of,
+    refuse_of_log,
+)
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import Span, default_observers
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.labelset import CalibrationSet
-from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
@@ -101,8 +103,9 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     options = build_harness_options(config) | {"observers": (*default_observers(), count), "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
+    tier = asked_tiers(config, engine="local").get(judge.name)
     agree(
-        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan, tier=tier)],
         config,
         labelled.cases,
         prices=prices_of(config),

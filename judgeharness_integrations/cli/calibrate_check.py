@@ -18,37 +18,33 @@ from judgeharness_integrations.analysis.calibration.drift import (
     DEFAULT_MARGIN,
     CriterionDrift,
     DriftReport,
-    check_levels,
-    drift,
-)
-from judgeharness_integrations.analysis.calibration.driftanswer import DEFAULT_ANCHORS, Place, anchor_items, same_label
-from judgeharness_integrations.analysis.calibration.history import (
     History,
     append_history,
+    check_levels,
+    drift,
     history_line,
     past_days,
     read_history,
 )
+from judgeharness_integrations.analysis.calibration.driftanswer import DEFAULT_ANCHORS, Place, anchor_items, same_label
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model
-from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.cli._output import check_file, print_json
+from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model
+from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, terminable
+from judgeharness_integrations.cli._output import check_file, failures, print_json, told, without_replay_advice
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli.calibrate_log import Folding, items_of, rows_of_one
-from judgeharness_integrations.cli.calibration import Request, place_of, refuse_of_log
-from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK, terminable
+from judgeharness_integrations.cli.calibrate_log import Folding, Request, items_of, place_of, refuse_of_log, rows_of_one
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import default_observers
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.labelset import CalibrationSet
-from judgeharness_integrations.judging.prices import prices_of
 from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.reporting.terminal import console, say
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number
 
 _SHOWN: Final = 5
@@ -258,8 +254,9 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     options = build_harness_options(config) | {"observers": default_observers() or None, "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, cases)
+    tier = asked_tiers(config, engine="local").get(judge.name)
     agree(
-        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan)],
+        [Asking(judge=judge.name, model=config.judges[place].model, plan=plan, tier=tier)],
         config,
         cases,
         prices=prices_of(config),

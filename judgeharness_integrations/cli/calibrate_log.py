@@ -1,8 +1,7 @@
-"""What `judgeharness calibrate --log` does, and whether a log is of the configuration it is said to be."""
+"""What `judgeharness calibrate --log` does, and how what was measured is printed and saved."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -12,11 +11,18 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 import typer
+from rich.text import Text
 
 from judgeharness_integrations._documents import refuse_same
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge, is_numeric
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    CLUSTER,
+    Clusters,
+    by_criterion,
+    by_judge,
+    copied_cases,
+    is_numeric,
+)
 from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
@@ -25,9 +31,14 @@ from judgeharness_integrations.analysis.calibration import (
     LabelledItem,
     measure_calibration,
 )
-from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
+from judgeharness_integrations.analysis.calibration.candidates import (
+    Candidate,
+    candidate_of_items,
+    names_of_case,
+    rivals_of,
+    run_of_row,
+)
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, unlike_labelled
 from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
 from judgeharness_integrations.analysis.calibration.population import (
     Population,
@@ -35,36 +46,145 @@ from judgeharness_integrations.analysis.calibration.population import (
     column_text,
     population_of,
 )
-from judgeharness_integrations.analysis.calibration.rivals import names_of_case, run_of_row
-from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement, labelled_last_asked
+from judgeharness_integrations.analysis.calibration.strata import selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import (
+    facts_of_decisions,
+    items_of_decisions,
+    labelled_alone,
+    unlike_labelled,
+)
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
-from judgeharness_integrations.analysis.runs.folder import documents_of_run, rule_fixed_of_run
-from judgeharness_integrations.analysis.runs.noted import noted_of_run
+from judgeharness_integrations.analysis.runs.folder import (
+    documents_of_run,
+    lost_samples,
+    noted_of_run,
+    rule_fixed_of_run,
+)
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import names_of, same_model
 from judgeharness_integrations.cli._asking import judge_model
-from judgeharness_integrations.cli._failures import without_replay_advice
-from judgeharness_integrations.cli._output import check_file
-from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
+from judgeharness_integrations.cli._command import OK
+from judgeharness_integrations.cli._output import (
+    asked_of_log,
+    check_file,
+    print_json,
+    rows_of_log,
+    stop_notes,
+    without_replay_advice,
+)
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli.calibration import EXPLORATORY, Request, deliver, place_of
-from judgeharness_integrations.cli.exits import OK
-from judgeharness_integrations.judging.calibrating import declared_scale
-from judgeharness_integrations.judging.candidates import asked_candidate, study_of
+from judgeharness_integrations.judging.calibrating import CalibrationSet, declared_scale, unsaid_source
+from judgeharness_integrations.judging.candidates import CandidateOptions, asked_candidate, joined, read_gold, study_of
 from judgeharness_integrations.judging.cases import case_id_of
-from judgeharness_integrations.judging.config import build_cases, build_harness_options, build_judge, load_config
+from judgeharness_integrations.judging.config import (
+    Config,
+    build_cases,
+    build_harness_options,
+    build_judge,
+    load_config,
+)
 from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.joining import joined, read_gold
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.reporting.calibrationtext import calibration_answer, calibration_section
 from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.reporting.sections import Section
+from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import VerdictRow
-from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.plain import safe_text
-from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.verdictlog.encoding import check_columns, safe_text
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict
+
+EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(CandidateOptions):
+    """What all ways of calibrating are asked for."""
+
+    as_json: bool
+    judge: str | None = None
+    name: str | None = None
+    source: str | None = None
+    positive: str | None = None
+    plot: Path | None = None
+    run: str | None = None
+    by: str | None = None
+
+    @property
+    def declared_source(self) -> str:
+        """Where the labels come from: what a calibration is worth depends on it, so that it has to be said."""
+        if self.source is None:
+            raise UsageError(f"{unsaid_source('--source')}.")
+        return self.source
+
+
+def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
+    """Print a calibration, save and draw it."""
+    print_and_save(report, request, lambda: (*calibration_answer(report), *notes, calibration_section(report)))
+    if request.plot is not None:
+        _draw(report, request.plot, request)
+
+
+def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str | Section]]) -> None:
+    """Print what was measured, as it is told, and save it: what was paid for is kept even when one of the two fails."""
+    try:
+        _print(report, request, told)
+    finally:
+        if request.out is not None:
+            _save(report, request.out, request)
+
+
+def _draw(report: CalibrationReport, folder: Path, request: Request) -> None:
+    from judgeharness_integrations.reporting.figures import draw_risk_coverage  # noqa: PLC0415 - few draw
+
+    for path in draw_risk_coverage(report, folder):
+        if not request.as_json:
+            console().print(Text(f"drawn: {path}"), soft_wrap=True)
+
+
+def _save(report: SavedMeasurement, out: Path, request: Request) -> None:
+    try:
+        report.save(out)
+    except OSError as error:
+        if not request.as_json:
+            print_json(report.to_dict())
+        reason = f"{out} cannot be written ({error.strerror or error})"
+        raise ConfigError(f"the {report.KIND} was not saved, it is printed as JSON: {reason}.") from error
+    if not request.as_json:
+        console().print(Text(f"saved to {out}"), soft_wrap=True)
+
+
+def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str | Section]]) -> None:
+    if request.as_json:
+        print_json(report.to_dict())
+        return
+    screen = console()
+    for part in told():
+        if isinstance(part, Section):
+            show_section(part, screen, every=True)
+        else:
+            say(screen, part)
+
+
+def refuse_of_log(rule: str | None, run: str | None) -> None:
+    """Refuse beside a configuration what says how a log is read."""
+    if rule is not None:
+        raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
+    if run is not None:
+        raise UsageError("--run goes with --log: with CONFIG the judge is asked now.")
+
+
+def place_of(config: Config, name: str | None) -> int:
+    """Return the place of the named judge in a configuration, of its only one without a name."""
+    names = [judge.name for judge in config.judges]
+    if name is None and len(names) > 1:
+        raise ConfigError(f"the configuration has {len(names)} judges: choose one with --judge.")
+    if name is not None and name not in names:
+        raise UnknownNameError("judge", name, names)
+    return 0 if name is None else names.index(name)
+
 
 _UNSEEDED: Final = 0  # the seed of a harness that was given none
 
@@ -181,6 +301,8 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     study = study_of(request, config, request.out, log=log)
     with without_replay_advice():
         judge, answered, others = rows_of_one(log, request.judge, request.run)
+        if request.out is not None:  # later gates stand on it
+            refuse_unended(log, answered, request.run, what="a saved calibration")
         labelled, rows, notes = labelled_rows(answered, log, request)
         check_columns(request.by, {name for row in rows for name in row.attributes})
         configured = None if config is None else ConfiguredLog(config, rows)
@@ -278,13 +400,15 @@ def labelled_rows(
     *,
     cluster: str = CLUSTER,
     copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = _with_copies,
+    read: Callable[..., CalibrationSet] = read_gold,
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
 
     `copies` does with cases that ask the same, by a column of clusters, what is to be done with them.
+    `read` reads the file; who gives another one than `read_gold` takes the labels of several annotators as shares.
     """
     check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
-    said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run))
+    said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run), *lost_samples(rows))
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
@@ -292,9 +416,10 @@ def labelled_rows(
         name = request.name or log.name.split(".")[0]
         labels = CalibrationSet.from_rows(rows, name=name, source=request.declared_source)
     else:
-        labels = read_gold(request.labels, name=request.name, source=request.declared_source)
+        labels = read(request.labels, name=request.name, source=request.declared_source)
         found = joined(rows, labels)
-        rows, said = found.rows, (*found.notes(str(request.labels)), *said)
+        agreed = read is read_gold or not labels.shares()[1]
+        rows, said = found.rows, (*found.notes(str(request.labels), ties=agreed), *said)
     rows, copied = copies(rows, cluster)
     return labels, rows, (*said, *copied)
 
@@ -306,6 +431,27 @@ def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Ite
         yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 
 
+def refuse_stopped(log: Path, run: str | None, *, what: str) -> None:
+    """Refuse the log of a run whose cases were chosen by its answers; `what` is to be measured, with its article."""
+    for note in stop_notes(log, run):
+        raise UsageError(f"{note}, and neither is {what}: ask the other cases, with run and without --until.")
+
+
+def refuse_unended(log: Path, rows: Sequence[VerdictRow], run: str | None, *, what: str) -> None:
+    """Refuse the log of a run whose cases were chosen by its answers, or of which nobody knows that they were not.
+
+    Args:
+        log: the log.
+        rows: of one judge.
+        run: the run, where one is named.
+        what: is to be measured, with its article.
+
+    """
+    refuse_stopped(log, run, what=what)
+    for note in cut_off_notes(rows, log, run):
+        raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
+
+
 def rows_of_one(
     log: Path, judge: str | None, run: str | None, *, voting_only: bool = True
 ) -> tuple[str, list[VerdictRow], Others]:
@@ -313,7 +459,7 @@ def rows_of_one(
 
     A log of several judges needs a name.
     """
-    rows = rows_of_log(log, run=run)
+    rows = asked_of_log(log, run=run)
     groups = rows_of_judges(rows) if voting_only else by_judge(rows)
     chosen = groups if judge is None else {name: groups[name] for name in rows_of_judges(rows, [judge])}
     if len(chosen) > 1:
@@ -330,7 +476,7 @@ def candidates_on(golds: Mapping[str, Mapping[str, Verdict]], rows: Iterable[Ver
     """Return how many candidates of a log one set of labels decides about.
 
     They are one judge in one run, each other that was asked about any of its labelled texts, and each further criterion
-    of its own with the same labels.
+    of its own with the same labels (`Candidate.meets`).
 
     Args:
         golds: case -> criterion -> label.
@@ -339,33 +485,34 @@ def candidates_on(golds: Mapping[str, Mapping[str, Verdict]], rows: Iterable[Ver
 
     """
     labelled = {name for row in rows if row.case_id in golds for name in names_of_case(row)}
-    told = Counter(
-        tuple((case_id, parts[name]) for case_id, parts in golds.items() if name in parts)
-        for name in {name for parts in golds.values() for name in parts}
-    )
-    return max(told.values(), default=1) + sum(not labelled.isdisjoint(theirs) for theirs in others)
+    asked = [
+        Candidate(
+            run="",
+            judge="",
+            criterion=name,
+            labels={case_id: (None, parts[name]) for case_id, parts in golds.items() if name in parts},
+        )
+        for name in {name for parts in golds.values() for name in parts} - {EVERY_CRITERION}
+    ]
+    own = max((1 + len(rivals_of(one, (other for other in asked if other is not one))) for one in asked), default=1)
+    return own + sum(not labelled.isdisjoint(theirs) for theirs in others)
 
 
 def items_of(decided: Decided) -> list[LabelledItem]:
     """Return each decision with its gold label, where there is one."""
-    return [
-        LabelledItem(
-            case_id=case.case_id,
-            criterion=criterion,
-            gold=case.gold,
-            verdict=case.decision.verdict,
-            status=case.decision.status,
-        )
-        for criterion, cases in decided.items()
-        for case in cases
-    ]
+    return [item for criterion, cases in decided.items() for item in items_of_decisions(criterion, cases)]
 
 
 def _unlike(decided: Decided) -> tuple[str, ...]:
     """Return that the labels are not on a sample of the log's cases, a sentence a criterion."""
     what = "what is measured holds for cases like the labelled ones alone"
     told = [unlike_labelled(name, cases, what) for name, cases in decided.items()]
-    return tuple(filter(None, dict.fromkeys(told)))
+    return (*filter(None, dict.fromkeys(told)), *labelled_columns(decided))
+
+
+def labelled_columns(decided: Decided) -> tuple[str, ...]:
+    """Return which columns tell labelled cases from all others, so that nobody knows whether they are like them."""
+    return tuple(filter(None, dict.fromkeys(labelled_alone(name, cases) for name, cases in decided.items())))
 
 
 def _population(decided: Decided, column: str | None) -> Population:

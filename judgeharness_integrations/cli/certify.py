@@ -1,4 +1,4 @@
-"""What `judgeharness certify` does: which decisions of an existing log agree with its labels as often as asked for."""
+"""What `judgeharness certify` does: which decisions of a log stand, printed and saved."""
 
 from __future__ import annotations
 
@@ -9,35 +9,45 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, without_copies
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
 from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
-from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
-from judgeharness_integrations.analysis.certifying.sureness import SCORES
-from judgeharness_integrations.analysis.certifying.wording import certificate_text
-from judgeharness_integrations.cli._command import part_of
-from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.analysis.certifying.applying import SCORES
+from judgeharness_integrations.analysis.certifying.certificate import certificate_text
+from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
+from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
+from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
 from judgeharness_integrations.cli._label_options import CertifyRequest
-from judgeharness_integrations.cli._output import check_file
-from judgeharness_integrations.cli._reading import stop_notes
-from judgeharness_integrations.cli._shared_options import names_in
+from judgeharness_integrations.cli._output import check_file, without_replay_advice
 from judgeharness_integrations.cli.calibrate_log import (
     ConfiguredLog,
     Folding,
+    Request,
     candidates_on,
-    cut_off_notes,
     exploratory,
     items_of,
+    labelled_columns,
     labelled_rows,
+    print_and_save,
+    refuse_unended,
     rows_of_one,
 )
-from judgeharness_integrations.cli.calibration import Request, print_and_save
-from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.judging.candidates import study_of
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.encoding import safe_text
 
 _RULE = "majority | median"
+
+
+def certify_log(request: CertifyRequest) -> int:
+    """Certify a judge of a log, or several that are asked in turn; return the exit code."""
+    if request.cascade:
+        from judgeharness_integrations.cli._certify_cascade import certify_judges  # noqa: PLC0415 - few have several
+
+        return certify_judges(request)
+    if request.criterion is not None:
+        raise UsageError("--criterion goes with --cascade: without it every criterion of the log is certified.")
+    return certify_decisions(request)
 
 
 def certify_decisions(request: CertifyRequest) -> int:
@@ -52,19 +62,21 @@ def certify_decisions(request: CertifyRequest) -> int:
         refuse_same("--out", asked.out, log, asked.labels, config)
     with without_replay_advice():
         judge, answered, others = rows_of_one(log, asked.judge, asked.run)
-        for note in stop_notes(log, asked.run):
-            raise UsageError(
-                f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
-            )
-        for note in cut_off_notes(answered, log, asked.run):
-            raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
+        refuse_unended(log, answered, asked.run, what="a certificate")
         study = study_of(asked, config, asked.out, log=log)
         labelled, rows, notes = labelled_rows(
-            answered, log, asked, cluster=wanted.cluster or CLUSTER, copies=without_copies
+            answered,
+            log,
+            asked,
+            cluster=wanted.cluster or CLUSTER,
+            copies=without_copies,
+            read=annotators_beside(answered),
         )
+        people = Annotators.of(labelled)
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule or _RULE, configured)
         decided = folding.decisions(rows)
+        notes += labelled_columns(decided)
         if configured is not None:
             notes += configured.check(log, decided)
         chosen = folding.rule
@@ -78,10 +90,11 @@ def certify_decisions(request: CertifyRequest) -> int:
         golds, _ = labelled.golds()
         count = study.count(golds, candidate, of_log=candidates_on(golds, rows, others))
         certificate = certify(
-            rows,
+            people.draw(rows),
             chosen,
             replace(wanted, candidates=count),
-            Labels(name=labelled.name, source=labelled.source, consensus=labelled.consensus, ties=labelled.golds()[1]),
+            people.labels,
+            shares=people.shares,
             parts=folding.parts,
             min_valid=folding.min_valid,
             measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),

@@ -18,13 +18,8 @@ from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDow
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.checking import CheckReport, check_rows
 from judgeharness_integrations.analysis.replay import rows_about
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
-from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.cli._judge_options import CheckRequest
-from judgeharness_integrations.cli._output import append_summary, check_folder, print_json, summary_file
-from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
-from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.cli.exits import (
+from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model, usage_before
+from judgeharness_integrations.cli._command import (
     GATE_FAILED,
     NOT_GRADED,
     OK,
@@ -34,6 +29,19 @@ from judgeharness_integrations.cli.exits import (
     terminable,
     undisturbed,
 )
+from judgeharness_integrations.cli._judge_options import CheckRequest
+from judgeharness_integrations.cli._output import (
+    append_summary,
+    check_folder,
+    failures,
+    print_json,
+    rows_of_log,
+    summary_file,
+    told,
+    without_garbage_collection,
+    without_replay_advice,
+)
+from judgeharness_integrations.cli._run_options import RunLimits
 from judgeharness_integrations.cli.run_place import RunPlace, Spending, run_parts
 from judgeharness_integrations.judging.config import (
     Config,
@@ -45,17 +53,16 @@ from judgeharness_integrations.judging.config import (
     cases_digest,
     load_config,
 )
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness, preset
 from judgeharness_integrations.redacting import knowing, redacted, without_secrets
 from judgeharness_integrations.reporting.checks import checks_section
-from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.sections import section_markdown
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.checking.asking import RULE, usual_perturbations
 from judgeharness_integrations.testing.checking.judge import check_judge, plan_check
 from judgeharness_integrations.verdictlog import write_log
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_probe
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
@@ -65,7 +72,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.judge import Judge
     from judgeharness_integrations.judging.plan import Plan
     from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
+    from judgeharness_integrations.verdictlog.row import ModelUsage
 
 
 _REPETITIONS = 3
@@ -116,7 +123,7 @@ def check_parts(config: Config, request: CheckRequest) -> CheckParts:
     }
     executor = build_executor(config, built)
     judges = [build_judge(config, place) for place in places]
-    if executor is not None:
+    if config.execution.engine == "ray":
         judges = [SendableJudge(judge, config, place) for judge, place in zip(judges, places, strict=True)]
     found = [
         JudgeToCheck(
@@ -249,14 +256,14 @@ def show(
         from judgeharness_integrations.reporting.checkpage import check_page  # noqa: PLC0415 - few want a page
 
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(check_page(reports), encoding="utf-8", errors=LONE_SURROGATES)
+        page.write_text(check_page(reports, source=request.source), encoding="utf-8", errors=LONE_SURROGATES)
     if reports and (step := summary_file()) is not None:
-        append_summary(section_markdown(checks_section(reports), depth=3) + "\n\n", step)
+        append_summary(section_markdown(checks_section(reports, source=request.source), depth=3) + "\n\n", step)
     if request.as_json:
         print_json(_document(reports, state))
         return
     if reports:
-        show_section(checks_section(reports), console(), every=True)
+        show_section(checks_section(reports, source=request.source), console(), every=request.every)
     if folder is not None:
         typer.echo(f"\nwritten: {folder / CHECK}, {folder / VERDICTS}")
     if page is not None:
@@ -386,6 +393,7 @@ def _confirm(
         for one in parts.judges
         if (count := known[one.run])
     ]
+    tiers = asked_tiers(parts.config)
     judges = [
         Asking(
             judge=one.judge.name,
@@ -393,6 +401,7 @@ def _confirm(
             plan=one.plan,
             answered=known[one.run],
             before=usage_before(None, one.judge.name, one.model, usage),
+            tier=tiers.get(one.judge.name),
         )
         for one in parts.judges
     ]
@@ -403,7 +412,7 @@ def _confirm(
         prices=spending.prices,
         max_calls=spending.planned,
         yes=request.yes,
-        stderr=request.as_json,
+        stderr=True,
         budget=spending.shown,
         notes=notes,
         left=total - answered if answered <= total else total,

@@ -1,4 +1,4 @@
-"""`judgeharness demo`: what rules change on recorded verdicts, through the real harness: no key, no network.
+"""What recorded verdicts show: rules on five judges, and a survey of all.
 
 The verdicts are of five judges on the 419 pairs of LLMBar, each pair shown in both orders (Zeng et al. 2024, Evaluating
 Large Language Models at Evaluating Instruction Following, MIT License); see `demonstration/README.md` beside the data.
@@ -6,13 +6,18 @@ Large Language Models at Evaluating Instruction Following, MIT License); see `de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated, Final
 
+import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.replay import JudgeReplay, replay
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.cli._command import command
@@ -21,9 +26,10 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.testing import RecordedJudge
 from judgeharness_integrations.verdictlog import MemoryLog, VerdictRow, read_log
-from judgeharness_integrations.verdictlog.plain import percent
+from judgeharness_integrations.verdictlog.encoding import percent
 
 SOURCE = "LLMBar (Zeng et al. 2024, MIT License)"
+JUDGES = ("GPT-4/Swap", "PaLM2/Vanilla", "Falcon/CoT", "ChatGPT/CoT", "LLaMA2/Vanilla_NoRules")
 RULES = ("majority", "strict_majority", "abstain_on_disagreement", "swap_consensus", "net_preference")
 _RULE = "swap_consensus"
 _PLACEHOLDER = "(not included: the recording holds verdicts, no texts)"
@@ -59,11 +65,16 @@ class Demo:
     calls: int
 
 
+def recorded_verdicts() -> list[VerdictRow]:
+    """Return the verdicts that come with the package: 58 judges of LLMBar."""
+    with as_file(files("judgeharness_integrations.cli") / "demonstration" / "llmbar.csv.gz") as path:
+        return read_log(path)
+
+
 def run_demo() -> Demo:
     """Ask the recorded judges through the harness, in both orders, and fold their answers with every rule."""
-    with as_file(files("judgeharness_integrations.cli") / "demonstration" / "llmbar_five_judges.csv.gz") as path:
-        recorded = read_log(path)
-    names = list(dict.fromkeys(row.judge for row in recorded))
+    recorded = [row for row in recorded_verdicts() if row.judge in JUDGES]
+    names = list(JUDGES)
     cases, log = _cases(recorded), MemoryLog()
     harness = JudgeHarness(
         perturbations=("none", "position_swap"),
@@ -114,53 +125,105 @@ def _example(results: Iterable[HarnessResult], cases: Sequence[PairwiseCase]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class DemoRequest:
-    """Show on real, recorded verdicts what rules change. No key, no network, no calls."""
+    """Show on real, recorded verdicts how much one judge call hides. No key, no network, no calls."""
+
+    every: Annotated[
+        bool, typer.Option("--all", help="Add what each rule makes of the verdicts, and one pair in full.")
+    ] = False
 
 
 _HALF = 0.5
+_NEXT: Final = "next: judgeharness init    (more: judgeharness demo --all; 58 judges: judgeharness survey)"
 
 
 def show_demo(request: DemoRequest) -> None:
     """Run the demo and print it."""
-    del request
     demo, screen = run_demo(), console()
-    pairs = demo.judges[0].pairs
+    screen.print(_finding(demo.judges), style="bold")
     screen.print(
-        f"Recorded verdicts, not live calls: {len(demo.judges)} judges on the {pairs} pairs of {SOURCE}, each pair "
-        f"shown in both orders: {demo.calls} answers. They go through the harness as a judge's answers would; nothing "
-        "is asked, no key and no network are used."
+        f"Recorded by {SOURCE}: {demo.calls} answers of {len(demo.judges)} judges, each pair in both orders. "
+        "No model is called."
     )
-    screen.print(_table(demo.judges))
+    screen.print(table("one call against both orders, %", _COLUMNS, map(_row, demo.judges)))
     screen.print()
-    for paragraph in _lesson(demo.judges):
-        screen.print(paragraph)
-        screen.print()
-    example = demo.example
+    screen.print(_lesson(demo.judges))
+    if request.every:
+        _show_rest(demo, screen)
+    screen.print()
+    screen.print(_NEXT)
+
+
+def _finding(judges: Sequence[JudgeShown]) -> str:
+    """Return the finding: how often the order alone changes the verdict of the steadiest judge, and of the least."""
+    by_flips = sorted(judges, key=lambda judge: judge.flips)
+    least, most = by_flips[0], by_flips[-1]
+    return (
+        f"{_model_name(least)} changes its verdict in {_rounded(least)} % of {least.pairs} pairs when the answers "
+        f"change places, {_model_name(most)} in {_rounded(most)} %."
+    )
+
+
+def _model_name(judge: JudgeShown) -> str:
+    return judge.judge.split("/", maxsplit=1)[0]
+
+
+def _rounded(judge: JudgeShown) -> str:
+    """Return the share of pairs that flip, in per cent with two digits."""
+    return f"{100 * judge.flips / judge.pairs:.2g}"
+
+
+_COLUMNS: Final = (
+    "judge",
+    "one call\nright",
+    "flips with\nthe order",
+    "first slot\nwins",
+    "both orders\nagree",
+    "right where\nthey agree",
+)
+
+
+def _row(judge: JudgeShown) -> list[str | Text]:
+    agreeing = judge.rules[_RULE]
+    shares = (
+        judge.single_call,
+        judge.flips / judge.pairs,
+        agreeing.first_slot_rate,
+        agreeing.coverage,
+        agreeing.accuracy,
+    )
+    return [judge.judge, *map(percent, shares)]
+
+
+def _lesson(judges: Sequence[JudgeShown]) -> str:
+    better = [_model_name(judge) for judge in judges if judge.gain > 0]
+    worse = [_model_name(judge) for judge in judges if judge.gain <= 0]
+    above = {_model_name(judge) for judge in judges if judge.single_call > _HALF}
+    exactly = ", exactly those above 50 %" if set(better) == above else ""
+    return (
+        "Abstaining where the two orders disagree makes the decided pairs more often right for "
+        f"{', '.join(better)}{exactly}, and less often for {', '.join(worse)}: a judge that is wrong more often than "
+        "right agrees with itself on its errors. Consistency is not correctness: only labels show which judge you have."
+    )
+
+
+def _show_rest(demo: Demo, screen: Console) -> None:
+    screen.print(_rules_table(demo.judges))
+    screen.print()
+    screen.print(
+        "With one call per order, majority, strict_majority, abstain_on_disagreement and swap_consensus differ only "
+        "where a call failed. net_preference decides every pair that was answered and calls a flip a TIE, which no "
+        "gold label here is. So quote no accuracy without its rule and coverage."
+    )
+    screen.print()
     screen.print(Text(f"One of {demo.judges[0].judge}'s pairs, whose verdict changed with the order:", style="bold"))
     screen.print()
-    screen.print(Text(example.report().rstrip()))
+    screen.print(Text(demo.example.report().rstrip()))
 
 
-def _table(judges: Sequence[JudgeShown]) -> Table:
-    columns = ("%", *(judge.judge.replace("/", "\n").replace("_", "_\n") for judge in judges))
-    return table("One call against a rule", columns, _rows(judges), whole=True)
-
-
-def _rows(judges: Sequence[JudgeShown]) -> Iterator[list[str | Text]]:
-    def line(name: str, value: Callable[[JudgeShown], str]) -> list[str | Text]:
-        return [name, *map(value, judges)]
-
-    def call(perturbation: str) -> Callable[[JudgeShown], str]:
-        return lambda judge: percent((judge.rules[RULES[0]].single_call_accuracy or {})[perturbation])
-
-    yield line("one call, original order", call("none"))
-    yield line("one call, swapped order", call("position_swap"))
-    yield line("flips with the order", lambda judge: percent(judge.flips / judge.pairs))
-    yield line("P(first): slot-one wins", lambda judge: percent(judge.rules[RULES[0]].first_slot_rate))
-    yield line("", lambda _: "")
-    yield [Text("right, share decided", style="bold"), *("" for _ in judges)]
-    for rule in RULES:
-        yield line(f" {rule}", lambda judge, rule=rule: _cell(judge, rule))  # type: ignore[misc]
+def _rules_table(judges: Sequence[JudgeShown]) -> Table:
+    columns = ("rule", *(judge.judge.replace("/", "\n").replace("_", "_\n") for judge in judges))
+    rows: list[list[str | Text]] = [[rule, *(_cell(judge, rule) for judge in judges)] for rule in RULES]
+    return table("each rule: right of the decided pairs, and share decided, %", columns, rows, whole=True)
 
 
 def _cell(judge: JudgeShown, rule: str) -> str:
@@ -168,22 +231,64 @@ def _cell(judge: JudgeShown, rule: str) -> str:
     return f"{percent(entry.accuracy)} {100 * (entry.coverage or 0.0):3.0f}%"
 
 
-def _lesson(judges: Sequence[JudgeShown]) -> Iterator[str]:
-    better = [judge.judge for judge in judges if judge.gain > 0]
-    worse = [judge.judge for judge in judges if judge.gain <= 0]
-    above = {judge.judge for judge in judges if judge.single_call > _HALF}
-    exactly = ", exactly the ones above 50 %" if set(better) == above else ""
-    yield (
-        "Consistency is not correctness. Abstaining when the order changes the verdict (swap_consensus) raises the "
-        f"accuracy of the decided pairs for {', '.join(better)}{exactly}, and lowers it for {', '.join(worse)}: a "
-        "judge that is wrong more often than right agrees with itself on its errors."
-    )
-    yield (
-        "With one call per order, majority, strict_majority, abstain_on_disagreement and swap_consensus differ only "
-        "where a call failed. net_preference decides every pair that was answered at all and calls a flip "
-        "a TIE, which no gold label here is: the same answers, another ranking. So no accuracy stands without its "
-        "rule and coverage, and only labels tell whether a rule helps."
-    )
-
-
 demo = command(DemoRequest, show_demo)
+
+
+_SURVEYED: Final = (
+    "58 judges of six models on the 419 pairs of LLMBar, each in both orders (Zeng et al. 2024, MIT License)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyRequest:
+    """Say what recorded verdicts show about LLM judges: how many turn with the order, and what that does.
+
+    Nothing is asked. Without a log it is about the judges recorded by LLMBar, which come with the package.
+    """
+
+    log: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[LOG]",
+            help="A verdict log of several judges with gold, each pair in both orders: .sqlite, .parquet, .csv or "
+            ".jsonl (.gz), or the folder of a run.",
+        ),
+    ] = None
+    html: Annotated[Path | None, typer.Option(help="Write one HTML page there.")] = None
+    markdown: Annotated[Path | None, typer.Option(help="Write Markdown there.")] = None
+    labels: Annotated[int, typer.Option(min=1, help="Labels a certificate is drawn from.")] = 150
+    separator: Annotated[
+        str, typer.Option(help="What divides a judge's name into model and prompt.", show_default="@")
+    ] = "@"
+    seed: Annotated[int, typer.Option(help="Of the draws of labels.")] = 0
+    every: Annotated[bool, typer.Option("--all", help="List every judge.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.survey/1).")] = False
+
+
+def survey_log(request: SurveyRequest) -> None:
+    """Read the log, write what is asked for and print the survey."""
+    from judgeharness_integrations.analysis.ranking.survey import survey  # noqa: PLC0415 - loads SciPy
+    from judgeharness_integrations.cli._output import print_json, rows_of_log, without_garbage_collection, write_file  # noqa: PLC0415  # noqa: PLC0415
+    from judgeharness_integrations.reporting.sections import section_markdown  # noqa: PLC0415
+    from judgeharness_integrations.reporting.survey import survey_page, survey_section  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import show_section  # noqa: PLC0415
+
+    if not request.separator:
+        raise UsageError("--separator is empty: give what stands between model and prompt, as @ or /.")
+    with without_garbage_collection():
+        if request.log is None:
+            rows, separator, source = recorded_verdicts(), "/", _SURVEYED
+        else:
+            rows, separator, source = rows_of_log(Path(request.log)), request.separator, request.log
+        found = survey(rows, labels=request.labels, separator=separator, seed=request.seed)
+    if request.html is not None:
+        write_file(request.html, survey_page(found, source=source), "--html")
+    if request.markdown is not None:
+        write_file(request.markdown, section_markdown(survey_section(found), every=request.every), "--markdown")
+    if request.as_json:
+        print_json(found.to_dict())
+    else:
+        show_section(survey_section(found), console(), every=request.every)
+
+
+survey = command(SurveyRequest, survey_log)

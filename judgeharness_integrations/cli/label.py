@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._output import check_file, print_json
+from judgeharness_integrations.cli._output import check_file, print_json, show
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import Criterion, read_cases
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.labelling import (
     LabelAgreement,
     LabelLog,
@@ -33,11 +32,11 @@ from judgeharness_integrations.labelling import (
     parse_answers,
     questions,
 )
-from judgeharness_integrations.labelling.labellog import write_gold_file
+from judgeharness_integrations.labelling.labellog import models_among, write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
-from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.reporting.sections import Table
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import counted, fixed, percent, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -99,6 +98,9 @@ def merge_logs(request: LabelRequest) -> None:
     known = read_cases(cases)
     labelled = calibration_set_from_logs(rows, known, name=request.out.name.split(".")[0], consensus=request.consensus)
     path = write_gold_file(known, labelled, request.out)
+    if models := models_among(rows):
+        said = "answers of models, and not labels of people: say --source model:NAME of them"
+        typer.echo(f"{safe_text(', '.join(models), 200)}: {said}", err=True)
     agreement = label_agreement(rows)
     failed = len(read) - sum(row.ok for row in read)
     facts = _facts(rows, labelled, failed=failed) | {"cases": len(known), "repeated": _repeated(rows)}
@@ -106,13 +108,8 @@ def merge_logs(request: LabelRequest) -> None:
         pairs = [pair.to_dict() for pair in agreement]
         print_json({"schema": "judgeharness.labels/1", **facts, "agreement": pairs, "out": str(path)})
         return
-    screen = console()
-    for line in _lines(facts):
-        screen.print(line, soft_wrap=True)
-    if agreement:
-        columns = ("criterion", "annotator", "annotator", "items", "agreed %", "kappa")
-        screen.print(table("agreement of annotators", columns, map(_cells, agreement), texts=3))
-    screen.print(safe(f"written to {path}: calibrate --labels takes it", 300), soft_wrap=True)
+    table = [agreement_table(agreement, "items", by_criterion=True)] if agreement else []
+    show([*_lines(facts), *table, f"written to {path}: calibrate --labels takes it"])
 
 
 def _check(request: LabelRequest) -> None:
@@ -160,9 +157,9 @@ def _repeated(rows: Sequence[VerdictRow]) -> dict[str, int]:
     return dict(sorted(Counter(judge for (judge, _, _), count in times.items() if count > 1).items()))
 
 
-def _lines(facts: dict[str, Any]) -> Iterator[str | Text]:
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
     names = ", ".join(f"{name} ({count})" for name, count in facts["annotators"].items())
-    yield safe(f"{len(facts['annotators'])} annotators: {names}", 400)
+    yield f"{len(facts['annotators'])} annotators: {names}"
     yield f"{facts['items']} items of {facts['labelled_cases']} of {facts['cases']} cases are labelled"
     per_item = ", ".join(f"{count}: {number}" for count, number in facts["labels_per_item"].items())
     yield f"items by number of labels: {per_item}"
@@ -170,17 +167,27 @@ def _lines(facts: dict[str, Any]) -> Iterator[str | Text]:
     if facts["labels_of_no_case"]:
         yield f"{facts['labels_of_no_case']} labels are of no case given and count for nothing"
     for name, count in facts["repeated"].items():
-        yield safe(f"{count} labels of {name} stand twice or more and count once: is one of the files a copy?", 300)
+        yield f"{count} labels of {name} stand twice or more and count once: is one of the files a copy?"
     if facts["rows_without_label"]:
         yield f"{counted(facts['rows_without_label'], 'row holds', 'rows hold')} no label"
     if len(facts["annotators"]) == 1:
         yield "one annotator: nothing tells how far people agree"
 
 
-def _cells(pair: LabelAgreement) -> list[str | Text]:
-    kappa = fixed(None if pair.kappa is None else pair.kappa.value)
-    names = (pair.criterion, *pair.annotators)
-    return [*map(safe, names), str(pair.items), percent(pair.agreed / pair.items), kappa]
+def agreement_table(agreement: Sequence[LabelAgreement], items: str, *, by_criterion: bool = False) -> Table:
+    """Return how often each two annotators agree about the `items` both labelled."""
+    rows = (
+        [
+            *([pair.criterion] if by_criterion else []),
+            *pair.annotators,
+            str(pair.items),
+            percent(pair.agreed / pair.items),
+            fixed(None if pair.kappa is None else pair.kappa.value),
+        ]
+        for pair in agreement
+    )
+    columns = (*(["criterion"] if by_criterion else []), "annotator", "annotator", items, "agreed %", "kappa")
+    return Table.of("agreement of annotators", columns, rows, texts=2 + by_criterion)
 
 
 _OUT = Path("labels.jsonl")

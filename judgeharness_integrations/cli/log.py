@@ -9,39 +9,39 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.spending import used
-from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.analysis.runs.trends import changed_parts, run_measures
+from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
+from judgeharness_integrations.cli._command import Labels, command
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._shared_options import Labels
+from judgeharness_integrations.cli.run_place import COLUMNS, batch_cells, batch_entries
 from judgeharness_integrations.judging.calibrating import calibration_run
-from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.reporting.runlist import runs_section
+from judgeharness_integrations.reporting.terminal import console, show_section, table
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
-from judgeharness_integrations.verdictlog.plain import counted, fixed, safe_text, share
-from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import log_of
-from judgeharness_integrations.verdictlog.sql.engines import shown
+from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import BY_GATE, log_of, marks_of_run
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 from judgeharness_integrations.verdictlog.sql.rows import failed_of
-from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
+from judgeharness_integrations.verdictlog.sql.runs import RunRecord
+from judgeharness_integrations.verdictlog.sql.store import shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRequest:
-    """List the runs of a log: how far each is, how it ended and what it cost."""
+    """List the runs of a log: what each came to, how far it is, how it ended and what it cost."""
 
     log: Annotated[str, typer.Argument(help="A log, or the folder of a run.", envvar="JUDGEHARNESS_LOG")] = (
         "judgeharness-out"
     )
+    every: Annotated[bool, typer.Option("--all", help="Measure every run, however many answers it holds.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False
 
 
 RUNS_SCHEMA = "judgeharness.runs/1"
-_OWN_NAME = 12  # characters of a name that nobody chose
-_STATES = {"budget_exhausted": "out of budget", "judge_down": "a judge is down", None: "imported"}
+_MEASURED = 20_000  # answers that are read to measure runs, the latest first: a few seconds
 
 
 def list_runs(request: RunsRequest) -> None:
@@ -59,24 +59,25 @@ def list_runs(request: RunsRequest) -> None:
             f"{shown(where)}: there is no log; give the folder of a run, a .sqlite file or the URL of a log."
         )
     with SqlLog(where, create=False) as log:
-        document: dict[str, Any] = {"schema": RUNS_SCHEMA, "log": log.name, "runs": list(_entries(log))}
+        entries, records = list(_entries(log)), {record.run: record for record in log.records()}
+        _measure(log, entries, records, most=None if request.every else _MEASURED)
+        document: dict[str, Any] = {"schema": RUNS_SCHEMA, "log": log.name, "runs": entries}
     if request.as_json:
         print_json(document)
         return
-    columns = ("run", "begun (UTC)", "state", "answered,\n% of calls", "re-\nused", "failed", "tokens", "cost")
-    rows = [_cells(entry) for entry in document["runs"]]
     screen = console()
-    screen.print(Text(f"log: {log.name}"))
-    listed = table("runs", columns, rows, texts=3)
-    listed.columns[0].no_wrap = all(len(entry["run"]) <= _OWN_NAME for entry in document["runs"])  # to be copied whole
-    screen.print(listed)
+    last = [records[entry["run"]].parts for entry in entries if entry["measured"]][-2:]
+    changed = changed_parts(*last) if len(last) > 1 else []
+    show_section(runs_section(document, changed=changed), screen, every=request.every)
+    if batches := [batch_cells(entry["run"], one) for entry in document["runs"] for one in entry.get("batches", ())]:
+        screen.print(table("batches", COLUMNS, batches, texts=4))
 
 
 def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
     """Yield the runs that have a record, then those of which there are rows alone, which were imported."""
     records = log.records()
     for record in records:
-        entry = _entry(log, record.run, log.usage(calibration_run(record.run)), _prices(record.prices)) | {
+        entry = _entry(log, record.run, log.usage(calibration_run(record.run)), stored_prices(record.prices)) | {
             "state": _state(log, record),
             "begun": record.created_at,
             "changed": record.updated_at,
@@ -84,11 +85,29 @@ def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
             "planned_calls": record.planned_calls,
         }
         entry["saved_calls"] = _saved_calls(entry, record)
+        if batches := batch_entries(log, record.run, stored_prices(record.prices)):
+            entry["batches"] = batches
         yield entry
     known = {name for record in records for name in (record.run, calibration_run(record.run))}
     for run in log.run_ids():
         if run not in known and failed_of(run) not in known:
             yield _entry(log, run, (), {})
+
+
+def _measure(
+    log: SqlLog, entries: Sequence[dict[str, Any]], records: Mapping[str, RunRecord], *, most: int | None
+) -> None:
+    """Add what runs came to, the latest first, as long as no more than so many answers are to be read."""
+    left = most
+    for entry in reversed(entries):
+        record = records.get(entry["run"])
+        entry |= {"rule": None if record is None else record.parts.get("harness", {}).get("aggregation_rule")}
+        entry |= {"measured": None}
+        if record is None or (left is not None and entry["answered_calls"] > left):
+            continue
+        left = None if left is None else left - entry["answered_calls"]
+        cases = None if record.until else record.cases_a_judge
+        entry["measured"] = run_measures(list(log.rows(run=record.run)), record.parts, cases=cases)
 
 
 def _state(log: SqlLog, record: RunRecord) -> str:
@@ -106,7 +125,7 @@ def _saved_calls(entry: Mapping[str, Any], record: RunRecord) -> int | None:
     return int(record.planned_calls - entry["answered_calls"])
 
 
-def _entry(log: SqlLog, run: str, labelled: tuple[ModelUsage, ...], prices: Mapping[str, Price]) -> dict[str, Any]:
+def _entry(log: SqlLog, run: str, labelled: tuple[ModelUsage, ...], prices: Prices) -> dict[str, Any]:
     """Return what the rows of a run say; what they used includes that of its labelled cases."""
     usage = log.usage(run)
     return {
@@ -117,25 +136,6 @@ def _entry(log: SqlLog, run: str, labelled: tuple[ModelUsage, ...], prices: Mapp
         **used((*usage, *labelled), prices),
         "judges": sorted({one.judge for one in usage}),
     }
-
-
-def _prices(stored: Mapping[str, Any] | None) -> dict[str, Price]:
-    return {name: Price.from_dict(given) for name, given in (stored or {}).items()}
-
-
-def _cells(entry: Mapping[str, Any]) -> list[str | Text]:
-    planned, answered = entry["planned_calls"], entry["answered_calls"]
-    saved, tokens = entry["saved_calls"], [entry["input_tokens"], entry["output_tokens"]]
-    return [
-        safe(entry["run"]),
-        safe("-" if entry["begun"] is None else entry["begun"][5:16].replace("T", " ")),
-        _STATES.get(entry["state"], str(entry["state"])),
-        str(answered) if planned is None else share(answered, planned) + (f" ({saved} saved)" if saved else ""),
-        str(entry["reused"]),
-        str(entry["failed_rows"]),
-        "-" if tokens == [None, None] else str(sum(filter(None, tokens))),
-        fixed(entry["cost"], 4),
-    ]
 
 
 runs = command(RunsRequest, list_runs)
@@ -257,17 +257,35 @@ def export_file(request: ExportRequest) -> None:
 
 @dataclass
 class _Rows:
-    """The rows of a log, read anew each time they are gone through."""
+    """The rows of a log, read anew each time they are gone through; those of a run that ended early say so."""
 
     log: SqlLog
     run: str | None
     count: int = 0
 
     def __iter__(self) -> Iterator[VerdictRow]:
-        self.count = 0
-        for row in self.log.rows() if self.run is None else self.log.rows(run=self.run):
+        self.count, marks = 0, self._marks()
+        for row in self._of(self.run):
             self.count += 1
-            yield row
+            mark = marks.get(row.run, {}).get(row.judge)
+            yield row if mark is None else replace(row, attributes={**row.attributes, **mark})
+
+    def _of(self, run: str | None) -> Iterator[VerdictRow]:
+        return self.log.rows() if run is None else self.log.rows(run=run)
+
+    def _marks(self) -> dict[str, dict[str, dict[str, str | float]]]:
+        """Return run -> judge -> what rows of a run with cases that were never asked say."""
+        marks = {}
+        for record in self.log.records():
+            if self.run not in {None, record.run} or not (record.until or record.state != "complete"):
+                continue
+            asked: dict[str, set[str]] = {}
+            for row in self._of(record.run):
+                asked.setdefault(row.judge, set()).add(row.case_id)
+            ended_by = BY_GATE if record.state == "complete" else record.state
+            counts = {judge: len(ids) for judge, ids in asked.items()}
+            marks[record.run] = marks_of_run(counts, record.planned(asked), ended_by=ended_by)
+        return marks
 
 
 import_log = command(ImportRequest, import_file)

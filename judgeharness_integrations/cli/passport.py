@@ -2,46 +2,78 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from judgeharness_integrations._documents import refuse_same
-from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.analysis.calibration.saved import last_asked
-from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
-from judgeharness_integrations.analysis.probability.passport import Passport
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.grouping import without_copies
+from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
+from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked, last_asked
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.probability.measuring import Bars, passport_of_rows
+from judgeharness_integrations.analysis.probability.passport import VOTES, Passport
+from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._asking import Asking, agree, judge_model
-from judgeharness_integrations.cli._output import check_file, print_json
+from judgeharness_integrations.cli._command import GATE_FAILED, OK, part_of, terminable
+from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
 from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.cli.calibrate_log import rows_of_one
-from judgeharness_integrations.cli.calibration import Request, print_and_save
-from judgeharness_integrations.cli.exits import GATE_FAILED, OK, terminable
+from judgeharness_integrations.cli.calibrate_log import (
+    ConfiguredLog,
+    Folding,
+    Others,
+    Request,
+    candidates_on,
+    items_of,
+    labelled_rows,
+    place_of,
+    print_and_save,
+    refuse_unended,
+    rows_of_one,
+)
 from judgeharness_integrations.cli.run_place import Spending
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.config import (
     Config,
     build_cases,
     build_harness_options,
     build_judge,
+    cases_digest,
     load_config,
 )
-from judgeharness_integrations.judging.passport import PassportOffice, checked_passport
+from judgeharness_integrations.judging.passport import PASSPORT_RULE, SINGLE_LABELS, PassportOffice, checked_passport
 from judgeharness_integrations.judging.plan import Plan
+from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.redacting import knowing
-from judgeharness_integrations.reporting.passport import canary_section, passport_section
+from judgeharness_integrations.reporting.checks import canary_section, passport_section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.row import voting
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
     from judgeharness_integrations.cli._judge_options import PassportRequest
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
-_RUN = "passport"
 _RUNNING = ("max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "keep")
 _WORDINGS = ("instructions", "rewriter")
+_OF_RUNS = ("calibration", "certificate", "passport", "gates", "log", "reuse", "out")
+_OF_RUNS_HARNESS = (
+    *("perturbations", "repetitions", "aggregation_rule", "min_valid"),
+    *("on_unfit", "seed", "tolerance", "curtail"),
+)
 
 
 @terminable()
@@ -50,10 +82,12 @@ def take_passport(request: PassportRequest) -> int:
 
     130 after SIGINT, 143 after SIGTERM: what was answered is kept, and the same command goes on from there.
     """
-    if (request.config is None) == (request.log is None):
+    if request.config is None and request.log is None:
         raise UsageError("give a configuration whose judge is to be asked, or --log with its answers.")
     if request.check is not None and request.out is not None:
         raise UsageError("--check adds its round to the passport it names: leave --out away.")
+    if request.labels is not None and request.log is None:
+        raise UsageError("--labels go with --log: with CONFIG the labels are those of its cases.")
     bars = Bars(agreement=request.agreement, delta=request.delta)
     if request.out is not None:
         check_file(request.out)
@@ -63,36 +97,88 @@ def take_passport(request: PassportRequest) -> int:
             raise UsageError("--check asks the frozen states again, which no log can: give a configuration.")
         return _told(_of_log(request.log, request, bars), request)
     config = load_config(request.config or Path())
+    _say_unused(config)
     with knowing(config.model_dump()):
         return _check(config, request) if request.check is not None else _take(config, request, bars)
 
 
 def _of_log(path: Path, request: PassportRequest, bars: Bars) -> Passport:
-    judge, rows, _ = rows_of_one(path, request.judge, request.run, voting_only=False)
-    labelled = any(row.gold is not None for row in rows)
-    return Passport(
-        name=request.name or path.name,
+    with without_replay_advice():
+        judge, rows, others = rows_of_one(path, request.judge, request.run, voting_only=False)
+        parts = None if request.config is None else _parts_of(path, request.config, voting(rows))
+        read = _Labelled(rows=rows, labels=Labels(name=request.name or path.name, consensus=SINGLE_LABELS), bars=bars)
+        if request.labels is not None or any(row.gold is not None for row in rows):
+            read = _labelled(path, request, bars, rows, others)
+    asked = labelled_last_asked(read.rows) or last_asked(read.rows)
+    return passport_of_rows(
+        read.rows,
+        read.labels,
         judge=judge,
-        source=_source(request) if labelled else "human",
-        consensus="single labels",
-        excluded_ties=0,
-        measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
-        questions=question_passports(rows, bars=bars, seed=request.seed),
+        measured_at=asked or datetime.now(UTC).isoformat(timespec="seconds"),
+        votes=VOTES if parts is None else parts["perturbations"],
+        bars=read.bars,
+        seed=request.seed,
+        shares=read.shares,
+        parts=parts,
     )
+
+
+def _parts_of(path: Path, config: Path, rows: Sequence[VerdictRow]) -> Mapping[str, Any] | None:
+    """Return the fingerprint of the configuration that rows were asked with; refuse another one."""
+    configured = ConfiguredLog(config, rows)
+    _say(*configured.check(path, Folding.of(PASSPORT_RULE, None).decisions(rows)))
+    return None if configured.parts is None else dict(json.loads(json.dumps(configured.parts)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labelled:
+    """The rows of a log with labels, where these come from, and what they have to show."""
+
+    rows: Sequence[VerdictRow]
+    labels: Labels
+    bars: Bars
+    shares: AnnotatorShares = field(default_factory=dict)
+
+
+def _labelled(
+    path: Path, request: PassportRequest, bars: Bars, rows: Sequence[VerdictRow], others: Others
+) -> _Labelled:
+    """Return the rows of a log with its labels, or those of a file, for which a candidate is counted."""
+    asked = _asked(request)
+    refuse_unended(path, rows, request.run, what="a passport")
+    study = study_of(asked, asked.out, log=path)
+    labelled, rows, notes = labelled_rows(rows, path, asked, copies=without_copies, read=annotators_beside(rows))
+    _say(*notes)
+    golds, _ = labelled.golds()
+    items = items_of(Folding.of(PASSPORT_RULE, None).decisions(voting(rows)))
+    told = f"passport, seed {request.seed}"
+    candidate = candidate_of_items(rows[0].judge, told, [item for item in items if item.gold is not None])
+    count = study.count(golds, candidate, of_log=candidates_on(golds, rows, others))
+    people = Annotators.of(labelled)
+    return _Labelled(rows=rows, labels=people.labels, bars=replace(bars, candidates=count), shares=people.shares)
+
+
+def _say(*notes: str) -> None:
+    for note in notes:
+        typer.echo(safe_text(note), err=True)
 
 
 def _take(config: Config, request: PassportRequest, bars: Bars) -> int:
     judge, place = _judge(config, request.judge)
     cases = list(build_cases(config))
     spending = Spending.of(config, RunLimits(max_calls=request.max_calls))
-    labelled = any(case.gold is not None for case in cases)
-    office = _office(config, judge, cases, request, bars, source=_source(request) if labelled else "human")
     model = judge_model(judge, config.judges[place])
+    labelled = tuple((case, case.gold) for case in cases if case.gold is not None)
+    labels = None
+    if labelled:
+        labels = CalibrationSet(_name(config, request), labelled, source=_asked(request).declared_source)
+    office = _office(config, judge, cases, request, bars, source="human" if labels is None else labels.source)
     with ExitStack() as stack:
         log = None
         if request.out is not None:
             log = stack.enter_context(SqlLog(_log_beside(request.out)))
-        answered = 0 if log is None else sum(used.calls for used in log.usage(_RUN))
+        run = _run_of(office, cases)
+        answered = 0 if log is None else sum(used.calls for used in log.usage(run))
         plan = Plan(cases=len(cases), calls=office.calls)
         agree(
             [Asking(judge=judge.name, model=model, plan=plan, answered=answered)],
@@ -106,8 +192,12 @@ def _take(config: Config, request: PassportRequest, bars: Bars) -> int:
             left=max(0, office.calls - answered),
             at_most=True,
         )
-        budget = spending.budget(() if log is None else log.usage(_RUN))
-        kept: dict[str, Any] = {} if log is None else {"log": log, "run": _RUN, "reuse": False}
+        if labels is not None:
+            look = asked_candidate(judge, office.plain.design, model, seed=request.seed)
+            study = study_of(replace(_asked(request), labels=config.resolve(str(config.cases))), config.path)
+            bars = replace(bars, candidates=study.count(labels.golds()[0], look))
+        budget = spending.budget(() if log is None else log.usage(run))
+        kept: dict[str, Any] = {} if log is None else {"log": log, "run": run, "reuse": False}
         passport = _office(config, judge, cases, request, bars, source=office.source, budget=budget, **kept).take()
     code = _told(passport, request)
     if request.out is not None:
@@ -132,7 +222,7 @@ def _office(
         cases,
         wordings=len(built.get("instructions", ())),
         formed=request.formed,
-        name=request.name or Path(str(config.cases)).name,
+        name=_name(config, request),
         source=source,
         bars=bars,
         seed=request.seed,
@@ -149,45 +239,44 @@ def _check(config: Config, request: PassportRequest) -> int:
     built = build_harness_options(config)
     given = {name: built[name] for name in _RUNNING if name in built}
     budget = Spending.of(config, RunLimits(max_calls=request.max_calls)).budget()
-    passport, reports = checked_passport(passport, judge, cases, budget=budget, **given)
-    passport.save(path)
-    moved = any(report.alarm is not None for report in reports.values())
+    passport, check = checked_passport(passport, judge, cases, budget=budget, **given)
+    if not check.elsewhere:
+        passport.save(path)
     if request.as_json:
-        print_json({name: _canary(report) for name, report in reports.items()})
+        print_json(check.to_dict())
     else:
-        show_section(canary_section(passport, reports), console(), every=True)
-        say(console(), f"saved to {path}")
-    return GATE_FAILED if moved else OK
-
-
-def _canary(report: Any) -> Mapping[str, Any]:
-    return {
-        "rounds": report.days,
-        "states": report.states,
-        "evidence": report.evidence[-1],
-        "needed": report.needed,
-        "alarm": report.alarm,
-        "moved": list(report.moved),
-        "varied": report.varied,
-    }
+        show_section(canary_section(check), console(), every=True)
+        if not check.elsewhere:
+            say(console(), f"saved to {path}")
+    return GATE_FAILED if check.alarm else OK
 
 
 def _judge(config: Config, name: str | None) -> tuple[Judge, int]:
-    known = [one.name for one in config.judges]
-    if name is None and len(known) > 1:
-        raise UsageError(f"{config.path} holds {len(known)} judges: choose one with --judge.")
-    if name is not None and name not in known:
-        raise ConfigError(f"{config.path} has no judge {name!r}: it has {', '.join(known)}.")
-    place = 0 if name is None else known.index(name)
+    place = place_of(config, name)
     return build_judge(config, place), place
 
 
-def _source(request: PassportRequest) -> str:
-    return _asked(request).declared_source
+def _name(config: Config, request: PassportRequest) -> str:
+    return request.name or Path(str(config.cases)).name
 
 
 def _asked(request: PassportRequest) -> Request:
-    return Request(labels=None, as_json=request.as_json, out=request.out, source=request.source)
+    return part_of(request, Request)
+
+
+def _run_of(office: PassportOffice, cases: list[AnswerCase]) -> str:
+    """Return the run that answers are kept under: the same again goes on, another judge or other cases begin anew."""
+    asked = fingerprint_parts(office.judge, office.full.design) or {"judge": office.judge.name}
+    return f"passport-{Fingerprint({**asked, 'cases': cases_digest(cases), 'seed': office.seed}).digest}"
+
+
+def _say_unused(config: Config) -> None:
+    """Say which keys of a configuration are those of runs, so that nobody takes them for asked."""
+    harness = (f"harness.{name}" for name in _OF_RUNS_HARNESS if name in config.harness.model_fields_set)
+    execution = (f"execution.{name}" for name in ("engine", "ray") if name in config.execution.model_fields_set)
+    unused = [*(name for name in _OF_RUNS if name in config.model_fields_set), *harness, *execution]
+    if unused:
+        typer.echo(f"a passport has no use for these keys of {config.path}: {', '.join(unused)}.", err=True)
 
 
 def _told(passport: Passport, request: PassportRequest) -> int:

@@ -10,28 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations._rendering import renderer
-from judgeharness_integrations.analysis.calibration.rivals import candidates_beside
+from judgeharness_integrations._lazy import renderer
+from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
-from judgeharness_integrations.cli._gates import gate_exit, gates_of
-from judgeharness_integrations.cli._output import append_summary, print_json, summary_file
-from judgeharness_integrations.cli._reading import without_garbage_collection
-from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli._command import NOT_GRADED, names_in
+from judgeharness_integrations.cli._output import append_summary, print_json, summary_file, without_garbage_collection
+from judgeharness_integrations.cli._replay import gate_exit, gates_of, rule_of
 from judgeharness_integrations.cli._run_options import ReportRequest
-from judgeharness_integrations.cli._shared_options import names_in
-from judgeharness_integrations.cli.exits import NOT_GRADED
-from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.measured import gates_section, last_lines
 from judgeharness_integrations.reporting.rundocument import report_document
 from judgeharness_integrations.reporting.runsection import markdown_report, report_section
-from judgeharness_integrations.reporting.terminal import console, safe, show_section
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, say, show_section
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.gates.gate import GateReport
     from judgeharness_integrations.analysis.runs.report import RunReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -113,9 +109,6 @@ class Outputs:
         return markdown_report(report, gates=gates, every=self.request.every)
 
 
-_TEXTS = ("input", "output", "output_b", "reference", "context")
-
-
 @dataclass(frozen=True)
 class Source:
     """What a report is made of, as a request names it."""
@@ -156,9 +149,21 @@ class Source:
         """
         if (self.request.annotations is None) != (not self.request.humans):
             raise UsageError("--annotations FILE and --humans NAMES go together: give both, or neither.")
-        facts: dict[str, Any] = {} if self.request.cases is None else {"case_texts": case_texts(self.request.cases)}
+        facts: dict[str, Any] = {}
+        facts["case_texts"], facts["texts_missing"] = self._texts()
         found = self._of_url(facts) if self.is_url else self._of_path(facts)
         return found if self.request.annotations is None else self._with_annotators(found, self.request.annotations)
+
+    def _texts(self) -> tuple[dict[str, dict[str, str]], str]:
+        """Return the texts of the cases that are shown, and why a run's are not."""
+        from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415 - not all reports show texts
+        from judgeharness_integrations.judging.runcases import texts_of_cases, texts_of_run  # noqa: PLC0415
+
+        if self.request.cases is not None:
+            if not self.request.texts:
+                raise UsageError("--cases shows texts, --no-texts leaves them out: give one of the two.")
+            return texts_of_cases(read_cases(self.request.cases)), ""
+        return texts_of_run(Path(self.request.where)) if self.is_folder and self.request.texts else ({}, "")
 
     def _of_path(self, facts: dict[str, Any]) -> RunReport:
         if self.is_folder or is_recorded(Path(self.request.where)):
@@ -236,16 +241,6 @@ class Source:
         return annotated
 
 
-def case_texts(path: Path) -> dict[str, dict[str, str]]:
-    """Return case -> field -> text of a case file."""
-    from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415 - few reports show texts
-
-    return {
-        case.case_id: {name: text for name in _TEXTS if (text := getattr(case, name, None)) is not None}
-        for case in read_cases(path)
-    }
-
-
 def make_report(request: ReportRequest) -> int:
     """Read a run or log, show it, write what is asked for, check the gates, and return the exit code.
 
@@ -276,12 +271,15 @@ def _print(report: RunReport, gates: GateReport | None, outputs: Outputs, writte
         print_json(report_document(report, gates=gates, results=outputs.request.results))
     screen = console(stderr=outputs.takes_stdout)
     if not outputs.takes_stdout:
-        show_section(
-            report_section(report, gates=gates, every=outputs.request.every), screen, every=outputs.request.every
-        )
+        every, has_page = outputs.request.every, "html" in outputs.wanted
+        show_section(report_section(report, gates=gates, every=every, has_page=has_page), screen, every=every)
     elif (shown := gates or report.gates) is not None:
         show_section(gates_section(shown, of_run=gates is None), screen)
     for line in written:
         screen.print(safe(f"written: {line}", 400), soft_wrap=True)
+    if report.texts_missing and outputs.wanted.keys() & {"html", "markdown"}:
+        screen.print(safe(f"texts of the cases are not shown: {report.texts_missing}", 400), soft_wrap=True)
     if not outputs.wanted and not outputs.request.as_json:
         screen.print("to share it: --html FILE, --markdown FILE, --junit FILE, --csv FILE or --json")
+    for line in last_lines(gates or report.gates):
+        say(screen, line)

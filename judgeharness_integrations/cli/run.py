@@ -14,37 +14,76 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from judgeharness_integrations._documents import owner_only
-from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations._errors import (
+    BatchesOpenError,
+    CaseError,
+    ClusterError,
+    JudgeHarnessError,
+    LogStorageError,
+    PlanError,
+    UsageError,
+)
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.certifying.certificate import held_text
+from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.document import calibration_record
-from judgeharness_integrations.analysis.gates.report import GateReport
-from judgeharness_integrations.analysis.runs.stopped import accuracy_at_stop
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model, usage_before
-from judgeharness_integrations.cli._failures import told, without_replay_advice
-from judgeharness_integrations.cli._gates import gate_exit, gates_of
-from judgeharness_integrations.cli._output import print_json, summary_file
-from judgeharness_integrations.cli._run_options import RunRequest
-from judgeharness_integrations.cli._run_until import (
+from judgeharness_integrations.analysis.gates.gate import GateReport
+from judgeharness_integrations.analysis.replay.report import JudgeReplay
+from judgeharness_integrations.analysis.runs.building import replay_at_stop
+from judgeharness_integrations.cli._asking import (
+    Asking,
     Before,
-    certificate_notes,
+    agree,
+    asked_tiers,
     check_measurable,
     check_run,
+    held_notes,
+    judge_model,
     order_notes,
     order_seed,
     plan_notes,
     untils,
+    usage_before,
 )
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
-from judgeharness_integrations.cli.run_place import RunPlace, Spending, check_unchanged, noting_spent, run_parts
-from judgeharness_integrations.cli.summary import JudgeTally, summary_document
+from judgeharness_integrations.cli._command import (
+    BATCHES_OPEN,
+    NOT_GRADED,
+    OK,
+    stop_code,
+    stop_word,
+    stoppable,
+    terminable,
+    undisturbed,
+)
+from judgeharness_integrations.cli._output import print_json, summary_file, told, without_replay_advice
+from judgeharness_integrations.cli._replay import gate_exit, gates_of, tell_gates
+from judgeharness_integrations.cli._run_options import RunRequest
+from judgeharness_integrations.cli.run_place import (
+    RunPlace,
+    Spending,
+    batch_entries,
+    check_unchanged,
+    noting_spent,
+    open_cost,
+    run_parts,
+)
+from judgeharness_integrations.cli.summary import (
+    JudgeTally,
+    asked_places,
+    keep_queue,
+    summary_document,
+    together,
+    under_cascade,
+)
 from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates
+from judgeharness_integrations.judging.cascading import goes_on
 from judgeharness_integrations.judging.cases import CaseFile
 from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
     build_calibration,
+    build_cascade,
     build_cases,
     build_certificate,
     build_executor,
@@ -57,22 +96,22 @@ from judgeharness_integrations.judging.execution.observing import default_observ
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.plan import plan_cases
 from judgeharness_integrations.redacting import knowing, redacted
-from judgeharness_integrations.reporting.gates import gates_section
-from judgeharness_integrations.reporting.runending import ended_section
+from judgeharness_integrations.reporting.runsection import ended_section
+from judgeharness_integrations.reporting.severaljudges import together_sections
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import SqlLog, write_log
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
-from judgeharness_integrations.verdictlog.runfolder import RESULTS, SUMMARY, VERDICTS
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text
+from judgeharness_integrations.verdictlog.runfolder import BY_GATE, RESULTS, SUMMARY, VERDICTS, marked
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.certifying.cascade import Cascade
     from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
     from judgeharness_integrations.analysis.gates.gate import Gates
     from judgeharness_integrations.analysis.usage import Price
+    from judgeharness_integrations.judging.cascading import Until
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.judging.until import Until
     from judgeharness_integrations.verdictlog import SqlLog
 
 
@@ -107,6 +146,8 @@ def _run(config: Config, request: RunRequest) -> int:
             kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
             parts |= kept
             check_unchanged(before.record.run, before.record.parts, parts)
+        if log is not None and before.run is not None and before.calls < sum(one.plan.total for one in setup.tallies):
+            _refuse_open_batches(log, before.run, engine=request.engine or config.execution.engine)
         if request.until:
             parts[ORDER_SEED] = order_seed(config, parts, log)
         setup.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
@@ -147,6 +188,7 @@ def _confirm(
 ) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {tally.judge.name: tally.plan for tally in setup.tallies}
+    tiers = asked_tiers(setup.config, request.engine)
     judges = [
         Asking(
             judge=tally.judge.name,
@@ -154,10 +196,14 @@ def _confirm(
             plan=tally.plan,
             answered=sum(used.calls for used in before.usage if used.judge == tally.judge.name),
             before=usage_before(log, tally.judge.name, tally.model_name, before.usage),
+            tier=tiers.get(tally.judge.name),
         )
         for tally in setup.tallies
     ]
-    held = {tally.judge.name: setup.harness.certificate_for(tally.judge, tally.model) for tally in setup.tallies}
+    harness, held = setup.harness, list[str]()
+    for one in setup.tallies:
+        for given in (harness.certificate_for(one.judge, one.model), harness.design_for(one.judge, one.model).passport):
+            held += held_notes(one.judge, given)
     agree(
         judges,
         setup.config,
@@ -167,7 +213,7 @@ def _confirm(
         yes=request.yes,
         stderr=request.as_json,
         budget=spending.shown,
-        notes=[*plan_notes(before, plans, setup.judges), *certificate_notes(setup.judges, held), *order],
+        notes=[*plan_notes(before, plans, setup.judges), *held, *order],
         left=max(sum(plan.total for plan in plans.values()) - before.calls, 0),
         at_most=log is not None and setup.harness.reuse,
     )
@@ -182,19 +228,34 @@ class RunSetup:
     judges: Sequence[Judge]
     cases: list[AnswerCase] | CaseFile
     tallies: Sequence[JudgeTally]
+    cascade: Cascade | None = None
 
 
 def _set_up(config: Config, request: RunRequest) -> RunSetup:
     """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
     cases = build_cases(config)
-    judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
-    options = build_harness_options(config) | build_calibration(config) | build_certificate(config)
+    options = build_harness_options(config) | build_calibration(config)
+    if config.cascade is None:
+        options |= build_certificate(config)
     began = datetime.now(UTC)
     options["clock"] = lambda: began  # whatever expires on the way held for the whole run
     options["reuse"] = config.reuse and not request.fresh
-    if (executor := build_executor(config, options, engine=request.engine)) is not None:
-        judges = [SendableJudge(judge, config, place) for place, judge in enumerate(judges)]
+    engine = request.engine or config.execution.engine
+    if engine == "batch" and request.until:
+        from judgeharness_integrations.judging.execution.batch_engine.executor import ONE_BY_ONE  # noqa: PLC0415
+
+        raise PlanError(ONE_BY_ONE)
+    batches = {"wait": request.wait, "cancel": request.cancel, "tell": partial(typer.echo, err=True)}
+    executor = build_executor(config, options, engine=engine, **batches)
     harness = JudgeHarness(**options, executor=executor)
+    cascade = build_cascade(config, harness.design.rule.name)
+    places = asked_places(config, cascade)
+    judges: list[Judge] = [build_judge(config, place) for place in places]
+    if engine == "ray":
+        judges = [SendableJudge(judge, config, place) for judge, place in zip(judges, places, strict=True)]
+    if cascade is not None:
+        asked = [(judge, judge_model(judge, config.judges[place])) for judge, place in zip(judges, places, strict=True)]
+        harness = under_cascade(harness, cascade, asked, request)
     tallies = [
         JudgeTally(
             judge=judge,
@@ -202,9 +263,9 @@ def _set_up(config: Config, request: RunRequest) -> RunSetup:
             plan=harness.plan(judge, cases),
             planned=partial(_planned, harness, judge, cases),
         )
-        for judge, one in zip(judges, config.judges, strict=True)
+        for judge, one in zip(judges, (config.judges[place] for place in places), strict=True)
     ]
-    return RunSetup(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
+    return RunSetup(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies, cascade=cascade)
 
 
 def _counted(setup: RunSetup) -> RunSetup:
@@ -287,9 +348,20 @@ def _ask_all(job: RunJob) -> BaseException | None:
         stoppable(budget, JudgeHarnessError, OSError) as stop,
         noting_spent(job.log, job.run, budget),
     ):
+        left: set[str] | None = None
+        left_open = []
         for tally in job.setup.tallies:
             job.setup.harness.observers = default_observers(calls=tally.plan.total) or None
-            _ask(job, tally, results)
+            try:
+                left = _ask(job, tally, results, left)
+            except BatchesOpenError as error:  # the next judge's can be on their way meanwhile, unless it is asked what
+                left_open.append(str(error))  # this one leaves
+                if job.setup.config.cascade is not None:
+                    break
+        if left_open:
+            raise BatchesOpenError(" ".join(left_open))
+        if job.setup.config.cascade is not None and left is not None:
+            keep_queue(job.setup.config, job.setup.cases, left, job.place.folder)
     return stop.by
 
 
@@ -304,7 +376,14 @@ def _write_down(job: RunJob, stopped: BaseException | None) -> int:
             f"{error} What was answered is kept: {_where(job)}. With the cases as they were the same command goes "
             "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
         ) from error
-    _export(job, state=document["state"])
+    _export(job, state=document["state"], ended_by=BY_GATE if job.until and not stopped else document["state"])
+    document |= together(
+        job.setup.config,
+        job.setup.cascade,
+        job.log.rows(run=job.run),
+        design=job.setup.harness.design,
+        prices=job.prices,
+    )
     if job.until:  # known before the report is read, which compares no cases of such a run
         document["gates"] = GateReport(checks=(), sequential=job.gates.about, stopped=True).to_dict()
         _intervals_at_stop(document, None)
@@ -332,17 +411,38 @@ def _write_down(job: RunJob, stopped: BaseException | None) -> int:
 
 
 def _intervals_at_stop(document: Mapping[str, Any], gates: GateReport | None) -> None:
-    """Give accuracies the interval of the gate on them, which holds at every look; without such a gate none."""
-    for entry in (entry for judge in document["judges"] for entry in judge["criteria"]):
-        found = None if gates is None else accuracy_at_stop(gates, entry["judge"], entry["criterion"])
-        entry["accuracy_95"] = None if found is None else list(found)
+    """Give accuracies the number and interval of the gate on them, which hold at every look; else no interval."""
+    for judge in document["judges"]:
+        for entry in judge["criteria"]:
+            entry["accuracy_95"] = None
+            if gates is None:
+                continue
+            found, sentence = replay_at_stop(JudgeReplay.from_dict(entry), gates)
+            if found.accuracy_ends is not None:
+                entry |= {"accuracy": found.accuracy, "correct": found.correct, "decided_with_gold": found.labelled}
+                entry["accuracy_95"] = list(found.accuracy_ends)
+            if sentence:
+                judge["alerts"].append(sentence)
 
 
-def _export(job: RunJob, *, state: str) -> None:
-    """Note how the run ended, and write its rows to a file."""
+def _export(job: RunJob, *, state: str, ended_by: str = "") -> None:
+    """Note how the run ended, and write its rows to a file; a judge that was not asked about all cases has them say so.
+
+    Later judges of a cascade are asked about what is left to them.
+    """
+    tallies = job.setup.tallies if job.setup.cascade is None else job.setup.tallies[:1]
+    planned = {tally.judge.name: tally.plan.cases for tally in tallies}
     spent = None if job.setup.harness.budget is None else job.setup.harness.budget.spent
     job.log.note(job.run, state=state, attempts_spent=spent)
-    write_log(job.log.rows(run=job.run), job.place.folder / VERDICTS)
+    write_log(marked(job.log.rows(run=job.run), planned, ended_by=ended_by or state), job.place.folder / VERDICTS)
+
+
+def _refuse_open_batches(log: SqlLog, run: str, *, engine: str) -> None:
+    if engine != "batch":
+        instead = (
+            "collect them with --engine batch, cancel them with --engine batch --cancel, or ask anew with --new-run"
+        )
+        log.refuse_open_batches(run, calibration_run(run), instead=instead)
 
 
 def _where(job: RunJob) -> str:
@@ -369,8 +469,16 @@ def _note_beginning(job: RunJob, parts: Mapping[str, Any], *, is_new: bool) -> N
         job.run,
         planned_cases={tally.judge.name: tally.plan.cases for tally in setup.tallies},
         start=setup.config.resolve("."),
-        certificate=next((calibration_record(given) for given, _ in job.certificates.values()), None),
+        passport=calibration_record(setup.harness.passport),
+        **_standing_under(job),
     )
+
+
+def _standing_under(job: RunJob) -> dict[str, Any]:
+    """Return what decisions stand under: one certificate, or those of a cascade."""
+    if job.setup.cascade is not None:
+        return {"certificate": None, "cascade": job.setup.cascade.to_dict()}
+    return {"certificate": next((calibration_record(given) for given, _ in job.certificates.values()), None)}
 
 
 def _write(document: Mapping[str, Any], job: RunJob) -> None:
@@ -389,18 +497,28 @@ def _print(document: Mapping[str, Any], job: RunJob, gates: GateReport | None) -
         screen = console()
         screen.print()
         show_section(ended_section(document, job.place.folder, log=job.log.name, certificates=held), screen)
+        for section in together_sections(document):
+            show_section(section, screen)
     if gates is not None:
-        show_section(gates_section(gates), console(stderr=job.request.as_json))
+        tell_gates(gates, stderr=job.request.as_json)
 
 
-def _ask(job: RunJob, tally: JudgeTally, results: TextIO) -> None:
-    until = job.until.get(tally.judge.name)
+def _ask(job: RunJob, tally: JudgeTally, results: TextIO, left: set[str] | None) -> set[str] | None:
+    """Ask a judge about the cases that are left, all of them where that is None; of a cascade return what it leaves."""
+    until, cascade = job.until.get(tally.judge.name), job.setup.cascade
+    cases: Iterable[AnswerCase] = job.setup.cases if until is None else until
+    if left is not None:
+        tally.keep_to(left, stopped=False)
+        cases = [case for case in job.setup.cases if case.case_id in left]
+    going = set[str]()
     with without_replay_advice():
-        for result in job.setup.harness.evaluate_many(
-            tally.judge, job.setup.cases if until is None else until, tally.model
-        ):
+        for result in job.setup.harness.evaluate_many(tally.judge, cases, tally.model):
             if until is not None:
                 until.add(result)
+            if cascade is not None and goes_on(result, cascade.criterion):
+                going.add(result.case_id)
+                if tally is job.setup.tallies[-1]:
+                    result = asked_after(result, (), waits=True)  # noqa: PLW2901 - the same measurement, at its end
             document = result.to_dict()
             tally.add(result, document)
             results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
@@ -408,6 +526,7 @@ def _ask(job: RunJob, tally: JudgeTally, results: TextIO) -> None:
     if until is not None:
         tally.keep_to(until.opened)
         typer.echo(f"{safe_text(tally.judge.name, 60)}: {until.ending}", err=True)
+    return None if cascade is None else going
 
 
 def _exit_code(document: Mapping[str, Any], job: RunJob, stopped: BaseException | None) -> int:
@@ -418,13 +537,18 @@ def _exit_code(document: Mapping[str, Any], job: RunJob, stopped: BaseException 
     if state == "failed":
         kind = ClusterError if isinstance(stopped, ClusterError) else UsageError
         raise kind(f"{document['error']} What was answered is kept: {_where(job)}.")
-    if state == "interrupted":
+    if isinstance(stopped, BatchesOpenError):
+        cost = open_cost(batch_entries(job.log, job.run, job.prices))
+        typer.echo(f"{safe_text(str(stopped), _LONGEST)} {cost}".rstrip(), err=True)
+    elif state == "interrupted":
         typer.echo(f"{stop_word(stopped)}: {_where(job)}; the same command goes on from there.", err=True)
     elif missing:
         typer.echo(_missing_text(document, job), err=True)
     for judge in document["judges"]:
         for line in told(judge["judge"], judge["failures"]):
             typer.echo(line, err=True)
+    if isinstance(stopped, BatchesOpenError):
+        return BATCHES_OPEN
     if state == "interrupted":
         return stop_code(stopped)
     return NOT_GRADED if missing or state == "budget_exhausted" else OK

@@ -1,4 +1,4 @@
-"""Where a run stands, what its answers depend on, and what it has spent."""
+"""Where a run stands: its folder, its log, its batches."""
 
 from __future__ import annotations
 
@@ -10,28 +10,35 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
+from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, RunBusyError, UsageError
 from judgeharness_integrations.analysis.spending import bill_of
-from judgeharness_integrations.analysis.usage import Price, Spent
+from judgeharness_integrations.analysis.usage import Price, Spent, billed
 from judgeharness_integrations.cli._output import check_folder
 from judgeharness_integrations.cli._run_options import RunLimits
+from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.config import Config, JudgeConfig
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge, text_hash
-from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.redacting import redacted, without_secrets
+from judgeharness_integrations.reporting.terminal import safe
+from judgeharness_integrations.verdictlog.encoding import fixed, share
 from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, read_mark
+from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
+from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
-
+    from judgeharness_integrations.verdictlog.row import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 LOCK = "run.lock"
 
@@ -118,16 +125,15 @@ class RunPlace:
         return begun, record
 
     def mark(
-        self, run: str, *, planned_cases: Mapping[str, int], start: Path, certificate: Mapping[str, Any] | None
+        self, run: str, *, planned_cases: Mapping[str, int], start: Path, **held: Mapping[str, Any] | None
     ) -> None:
         """Note which run stands here, and how many cases each judge is to be asked, before anything is asked.
 
-        `certificate` is what its decisions stand under, without which its results cannot be read. `start` is the folder
-        from which the configuration names files; it is noted as seen from here.
+        `held`, certificate or cascade and passport, is what decisions stand under: results cannot be read without it.
+        `start` is the folder from which the configuration names files; it is noted as seen from here.
         """
         noted: dict[str, Any] = {"run": run, "log": self._marked_log, "planned_cases": dict(planned_cases)}
-        if certificate is not None:
-            noted["certificate"] = certificate
+        noted |= {name: one for name, one in held.items() if one is not None}
         with suppress(ValueError):  # on another drive
             noted["configured_in"] = Path(os.path.relpath(start.resolve(), self.folder.resolve())).as_posix()
         text = json.dumps(noted, indent=2)
@@ -179,9 +185,11 @@ def run_parts(
 ) -> dict[str, Any]:
     """Return what the answers depend on, as JSON without secrets.
 
-    How fast and how far is asked (limits, budgets, the engine) is no part of it: it may change from one go to the next.
+    How fast, how far and at which tier is asked (limits, budgets, the engine) is no part of it: it may change from one
+    go to the next.
     """
-    asked = {judge.name: _judge(one, judge) for one, judge in zip(config.judges, judges, strict=True)}
+    given = {one.name: one for one in config.judges}  # a cascade asks only those that have a certificate
+    asked = {judge.name: _judge(given[judge.name], judge) for judge in judges}
     design, anchor = harness.design, config.calibration
     return {
         "judges": redacted(asked),
@@ -226,7 +234,7 @@ def check_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any])
 
 
 def _judge(config: JudgeConfig, judge: Judge) -> dict[str, Any]:
-    given = config.model_dump(mode="json", exclude_none=True, exclude={"name"})
+    given = config.model_dump(mode="json", exclude_none=True, exclude={"name", "tier"})
     identity = judge.identity
     if identity is not None and identity.source is None:
         return {**given, "identity": identity.to_dict()}
@@ -390,3 +398,54 @@ def noting_spent(log: SqlLog, run: str, budget: Budget | None, *, every_s: float
     finally:
         over.set()
         thread.join()
+
+
+COLUMNS = ("run", "judge", "batch", "state", "age", "answered,\n% of requests", "cost\nat most")
+_STATES = {"intended": "unknown", "tidied": "collected"}
+
+
+def batch_entries(log: SqlLog, run: str, prices: Mapping[str, Price]) -> list[dict[str, Any]]:
+    """Return the batches of a run, those of its labelled cases included, oldest first.
+
+    `unknown` is the state of one that may or may not have been accepted. `cost_at_most` is by the size of its requests,
+    a token a byte, and their limit of tokens to write; None where they set none, or there is no price.
+    """
+    records = [record for name in (run, calibration_run(run)) for record in BatchJournal(log.store).records(run=name)]
+    return [
+        {
+            "judge": record.judge,
+            "batch": record.provider_id,
+            "provider": record.provider,
+            "model": record.model,
+            "state": _STATES.get(record.state, record.state),
+            "created": record.created_at,
+            "requests": record.requests,
+            "answered": record.answered,
+            "cost_at_most": _cost(record, prices),
+        }
+        for record in records
+    ]
+
+
+def _cost(record: BatchRecord, prices: Mapping[str, Price]) -> float | None:
+    if record.output_tokens is None or not prices:
+        return None
+    spent = Spent(record.input_tokens, record.output_tokens, record.model, service_tier="batch")
+    return billed(spent, prices).cost
+
+
+def batch_cells(run: str, entry: Mapping[str, Any]) -> list[str | Text]:
+    """Return a batch as a line of a table."""
+    texts = [safe(text) for text in (run, entry["judge"], entry["batch"] or "-", entry["state"])]
+    age = (datetime.now(UTC) - datetime.fromisoformat(entry["created"])).total_seconds()
+    answered = share(entry["answered"], entry["requests"])
+    return [*texts, f"{age / 3600:.1f} h", answered, fixed(entry["cost_at_most"], 4)]
+
+
+def open_cost(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Return what batches that are not collected will have cost, as a sentence; nothing where there are none."""
+    costs = [entry["cost_at_most"] for entry in entries if entry["state"] in ("open", "unknown")]
+    if not costs:
+        return ""
+    known = None if None in costs else sum(costs)
+    return "What they cost is unknown" + ("." if known is None else f", up to {fixed(known, 4)}.")

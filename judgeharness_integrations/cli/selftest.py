@@ -19,17 +19,26 @@ import typer
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.analysis.planning import Goal
-from judgeharness_integrations.cli._code_options import SelftestRequest
+from judgeharness_integrations.cli._command import GATE_FAILED, OK
+from judgeharness_integrations.cli._label_options import SelftestRequest
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.reporting.terminal import console, show_section
-from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
-from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck
+from judgeharness_integrations.testing.selftest import SelftestReport, run_selftest
+from judgeharness_integrations.testing.selftest import report as registry
+from judgeharness_integrations.testing.selftest.check import (
+    Check,
+    Kind,
+    Point,
+    PointFound,
+    PromiseCheck,
+    Studies,
+    one_by_one,
+)
 from judgeharness_integrations.testing.selftest.looking import DELTA, planted_population
-from judgeharness_integrations.testing.selftest.planning import pilot_rows, two_systems
-from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
-from judgeharness_integrations.verdictlog.plain import counted, ends, percent
+from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound
+from judgeharness_integrations.testing.selftest.workflows import pilot_rows, two_systems
+from judgeharness_integrations.verdictlog.encoding import counted, ends, percent
 
 _TITLES: dict[Kind, str] = {
     "coverage": "coverage of nominal 95 % intervals",
@@ -300,15 +309,13 @@ def _certified(folder: Path, point: Point, generator: np.random.Generator) -> fl
     )
 
 
-def _studies(study: Any) -> Any:
-    def simulate(point: Point, studies: int, generator: np.random.Generator) -> Floats:
-        def once() -> float:
-            with _folder() as folder:
-                return float(study(folder, point, generator))
+def _studies(study: Callable[[Path, Point, np.random.Generator], float]) -> Studies:
+    @one_by_one
+    def in_folder(point: Point, generator: np.random.Generator) -> float:
+        with _folder() as folder:
+            return study(folder, point, generator)
 
-        return np.array([once() for _ in range(studies)], dtype=np.float64)
-
-    return simulate
+    return in_folder
 
 
 COMMANDS: tuple[Check, ...] = (

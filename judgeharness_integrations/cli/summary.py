@@ -1,39 +1,58 @@
-"""The summary of a run: every planned case once, whether or not it has rows, a few hundred cases at a time."""
+"""What a run comes to: its summary, and what several judges come to together."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from judgeharness_integrations._errors import JudgeHarnessError
+import typer
+
+from judgeharness_integrations._errors import BatchesOpenError, JudgeHarnessError, UnknownNameError, UsageError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases, withheld
+from judgeharness_integrations.analysis.certifying.cascade import (
+    PEOPLE,
+    Cascade,
+    CertifiedCases,
+    cascade_log,
+    certificate_on_run,
+)
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay import CaseDecision, CriterionFold, JudgeFold
+from judgeharness_integrations.analysis.replay.votes import panel_votes
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.labels import TESTED
+from judgeharness_integrations.analysis.runs.building import TESTED
 from judgeharness_integrations.analysis.spending import Prices, UsageSums, total_usage, used
-from judgeharness_integrations.cli._failures import FailureKinds, without_replay_advice
+from judgeharness_integrations.cli._output import FailureKinds, without_replay_advice
 from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.cascading import check_state
+from judgeharness_integrations.judging.casefiles import write_queue
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.redacting import redacted, without_secrets
+from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.design import Design
+    from judgeharness_integrations.cli._run_options import RunRequest
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.verdictlog import VerdictRow
 
 _CASES_AT_ONCE = 256
 # case id -> samples, or what yields such pairs anew each time, for plans that are not to be held in memory
@@ -215,9 +234,12 @@ class JudgeTally:
         identity = self.judge.identity
         return self.model or (identity.model if identity is not None else None)
 
-    def keep_to(self, opened: AbstractSet[str]) -> None:
-        """Take only these cases for planned: the others were never to be asked, since what they would settle was."""
-        self.stopped = True
+    def keep_to(self, opened: AbstractSet[str], *, stopped: bool = True) -> None:
+        """Take only these cases for planned: the others were never to be asked, since what they would settle was.
+
+        `stopped`: by a gate, so that they are compared with no labelled ones.
+        """
+        self.stopped = stopped
         every = self.planned
         pairs = every.items() if isinstance(every, Mapping) else every()
         self.planned = {case_id: samples for case_id, samples in pairs if case_id in opened}
@@ -341,7 +363,8 @@ def summary_document(
 
 def _error(judges: Sequence[Mapping[str, Any]], stopped: BaseException | None) -> str | None:
     unfit = next((entry["error"] for judge in judges for entry in judge["criteria"] if entry["error"]), None)
-    return str(stopped) if unfit is None and isinstance(stopped, Exception) else unfit
+    failed = isinstance(stopped, Exception) and not isinstance(stopped, BatchesOpenError)  # which wait to be collected
+    return str(stopped) if unfit is None and failed else unfit
 
 
 def _state(
@@ -378,7 +401,7 @@ def _judge(
         "skipped_perturbations": dict(tally.skipped),
         "alerts": sums.alerts,
         "not_measured": tally.not_measured,
-        "warnings": [*tally.warnings, *sums.uncertified.warnings, *sums.clusters.copied],
+        "warnings": [*tally.warnings, *sums.usage.tiers.warnings, *sums.uncertified.warnings, *sums.clusters.copied],
         "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
         "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,
         "reused_from": dict(Counter(sums.usage.reused) + Counter(sums.labelled.reused)),
@@ -420,3 +443,61 @@ def _reused_from(judges: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     for judge in judges:
         total.update(judge["reused_from"])
     return dict(total)
+
+
+QUEUE: Final = "queue.jsonl"
+
+
+def asked_places(config: Config, cascade: Cascade | None) -> list[int]:
+    """Return the places of the judges that are asked, in order: of a cascade those that have a certificate."""
+    names = [judge.name for judge in config.judges]
+    return [names.index(name) for name in (names if cascade is None else cascade.certificates)]
+
+
+def under_cascade(
+    harness: JudgeHarness, cascade: Cascade, judges: Sequence[tuple[Judge, str | None]], request: RunRequest
+) -> JudgeHarness:
+    """Return the harness with the certificates of a cascade, whose judges come with the models named for them.
+
+    Raises:
+        UsageError: one of them does not hold for its judge, or the run is to end at a gate.
+
+    """
+    if request.until:
+        raise UsageError("--until looks at one judge after the other: leave it out, or the key cascade.")
+    harness = harness.with_certificates(cascade.certificates)
+    for judge, model in judges:
+        held = harness.certificate_for(judge, model)
+        if held is not None and getattr(judge, "learn", None) is None:  # else its answers tell what it is
+            check_state(judge.name, *held)
+    return harness
+
+
+def keep_queue(config: Config, cases: Iterable[AnswerCase], waiting: Collection[str], folder: Path) -> None:
+    """Write the cases that no judge decides as a case file, where people come last in the cascade."""
+    if (config.cascade or ())[-1:] == [PEOPLE]:
+        write_queue((case for case in cases if case.case_id in waiting), folder / QUEUE)
+
+
+def together(
+    config: Config, cascade: Cascade | None, rows: Iterable[VerdictRow], *, design: Design, prices: Prices
+) -> dict[str, Any]:
+    """Return what judges that decide together come to, as the summary keeps it; nothing where none do.
+
+    None where that cannot be told, as where asking ended before one of them was asked; why is said on standard error.
+    """
+    found: dict[str, Any] = {}
+    try:
+        if cascade is not None:
+            found["cascade"] = None
+            found["cascade"] = cascade_log(list(rows), cascade, prices=prices).to_dict()
+        if config.panel is not None:
+            found["panel"], asked = None, list(rows)
+            votes = panel_votes(asked, config.panel, member_rule=design.rule, min_valid=design.min_valid)
+            found["panel"] = votes.record(config.panel_rule, asked=asked, prices=prices)
+    except UnknownNameError as error:
+        never = f"asking ended before {safe_text(repr(error.name))} was asked"
+        typer.echo(f"the judges are not summed up together: {never}.", err=True)
+    except UsageError as error:
+        typer.echo(f"the judges are not summed up together: {safe_text(str(error))}", err=True)
+    return found

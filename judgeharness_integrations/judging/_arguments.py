@@ -11,15 +11,15 @@ from judgeharness_integrations.analysis.aggregation.curtailing import curtails
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, rule
 from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.preparing import wordings_of
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import is_probe
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
     from judgeharness_integrations.analysis.certifying.certificate import Certificate
-    from judgeharness_integrations.judging.labelset import CalibrationSet
+    from judgeharness_integrations.judging.calibrating import CalibrationSet
 
 _Saved = TypeVar("_Saved", bound=SavedMeasurement)
 
@@ -32,6 +32,8 @@ def check_kinds(perturbations: object, aggregation_rule: object) -> None:
         raise PlanError(f"perturbations is a list of names or Perturbations, not {type(perturbations).__name__}.")
     if not isinstance(aggregation_rule, (str, Rule)) and not callable(aggregation_rule):
         raise PlanError(f"a rule is a name, a function of rows or a Rule, not {type(aggregation_rule).__name__}.")
+    if isinstance(aggregation_rule, Rule) and hasattr(aggregation_rule.function, "held_passport"):
+        raise PlanError("a passport is of one judge: give passport=, in a configuration the key passport, not a rule.")
 
 
 def loaded(kind: type[_Saved], given: _Saved | str | PathLike[str] | None) -> _Saved | None:
@@ -95,14 +97,14 @@ def check_choices(*, on_unfit: str, keep: str, log: object, observers: object) -
 
 
 def check_running(
-    *, budget: object, curtail: object, reuse: object, run: object, executor: object, rates: Mapping[str, object]
+    *, budget: object, switches: Mapping[str, object], run: object, executor: object, rates: Mapping[str, object]
 ) -> None:
     """Raise a PlanError for arguments of a kind that says nothing, and for limits an executor would not hear of."""
     if budget is not None and not isinstance(budget, Budget):
         raise PlanError(
             f"budget is a Budget of judgeharness_integrations.judging.execution, not {type(budget).__name__}."
         )
-    for name, switch in {"curtail": curtail, "reuse": reuse}.items():
+    for name, switch in switches.items():
         if not isinstance(switch, bool):
             raise PlanError(f"{name} is True or False, not {switch!r}.")
     if run is not None and (not isinstance(run, str) or not run.strip()):

@@ -17,7 +17,7 @@ from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.adapterkit import Bench
     from judgeharness_integrations.judging.chatmodels import ChatModel
     from judgeharness_integrations.judging.execution.observing import Observer
     from judgeharness_integrations.judging.judge import Judge
@@ -133,7 +133,10 @@ GROUP = "judgeharness.adapters"
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSpec:
-    """One judge of a configuration file, as an adapter gets it; relative paths in its options start at `folder`."""
+    """One judge of a configuration file, as an adapter gets it; relative paths in its options start at `folder`.
+
+    `tier` is one of the adapter's `tiers`, which the model is asked at; None is the standard one.
+    """
 
     name: str
     evaluator: str
@@ -141,6 +144,7 @@ class JudgeSpec:
     model_options: Mapping[str, Any]
     evaluator_options: Mapping[str, Any]
     folder: Path = Path()
+    tier: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +160,7 @@ class Adapter:
         read_cases: a `.json` file of the framework's own kind -> cases its judges take.
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
+        tiers: the cheaper tiers (`flex`) `build_judge` can ask for; it refuses a model whose client has no such option.
         benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
         tested: distribution of the framework -> the versions the adapter was tried with.
         observer: what watches every measurement while the framework's tracing is on, else None; asked once a
@@ -172,6 +177,7 @@ class Adapter:
     read_cases: Callable[[Path], list[AnswerCase]] | None = None
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
     recognise: Callable[[object], Judge | None] | None = None
+    tiers: frozenset[str] = frozenset()
     benches: Callable[[], Sequence[Bench]] | None = None
     tested: Mapping[str, VersionRange] = field(default_factory=dict)
     observer: Callable[[], Observer | None] | None = None

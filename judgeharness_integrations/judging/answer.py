@@ -15,7 +15,7 @@ from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.judging.judge import Answer, Judgment
 from judgeharness_integrations.judging.marks import unmarked
 from judgeharness_integrations.judging.parsing import json_of
-from judgeharness_integrations.verdictlog.drafting import drafted
+from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
 
 UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"

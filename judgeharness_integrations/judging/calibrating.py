@@ -1,41 +1,238 @@
-"""What stands behind a verdict: a saved calibration, or one measured on labelled cases during the first run."""
+"""Calibrating a rule on a set of labels."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem
+from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem, check_candidates
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration, stratified
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.saved import SHARES, CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.judging.cases import Case, case_id_of
+from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of, read_cases
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.execution.recalling import is_searchable
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
-from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN
-from judgeharness_integrations.verdictlog.row import Verdict, is_number
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LABEL_COUNT
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_from_json, verdict_text
 
 if TYPE_CHECKING:
     import asyncio
+    from os import PathLike
 
     from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
     from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
     from judgeharness_integrations.analysis.design import Design
     from judgeharness_integrations.judging.judge import Judge
     from judgeharness_integrations.judging.plan import CasePlan
+
+LabeledExample: TypeAlias = "tuple[Case, Any]"
+_SEVERAL = 2
+
+
+def unsaid_source(key: str) -> str:
+    """Return that the source of labels has to be said, by a key or option: a calibration hangs on it."""
+    return (
+        f"say where the labels come from: {key} human (people gave them), executable (checks that ran) or "
+        "model:<name> (another model's answers)"
+    )
+
+
+@dataclass(frozen=True)
+class CalibrationSet:
+    """Labelled cases.
+
+    Args:
+        name: what reports call it, `human_labeled_set_v1`.
+        labeled_examples: (case, label) pairs. A label is a verdict, a mapping criterion -> verdict, or a list of
+            the labels several annotators gave. A set of labels is one verdict: a Python set, or in a file a list in
+            the list of annotators, `[["toxic", "spam"]]`.
+        source: `human`, `executable` or `model:<name>`.
+        consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
+        positive: the label precision and recall are about.
+        ties: (case id, criterion) of evenly split items that were left out before, as by `judgeharness label --merge`;
+            the criterion is empty where it is the judge's only one.
+        candidates: how many judges, prompts and rules are measured on these labels in all, of which one is chosen:
+            their intervals hold together. None: not known, and each has its own.
+        by: a column of the cases: rates are told for each of its values, too.
+
+    """
+
+    name: str
+    labeled_examples: Sequence[LabeledExample]
+    source: str = "human"
+    consensus: str = "majority"
+    positive: str | None = None
+    ties: Sequence[tuple[str, str]] = ()
+    candidates: int | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a set that could not calibrate anything."""
+        if not self.labeled_examples:
+            raise CaseError(
+                f"calibration set {self.name!r} holds no labelled examples: label cases, in a file under `gold`."
+            )
+        kind, _, model = self.source.partition(":")
+        if self.source not in ("human", "executable") and not (kind == "model" and model.strip()):
+            raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
+        if self.candidates is not None:
+            check_candidates(self.candidates)
+        if self.consensus != "majority":
+            raise CaseError(f"unknown consensus rule {self.consensus!r}: known is majority.")
+        twice = [
+            case for case, count in Counter(case_id_of(case) for case, _ in self.labeled_examples).items() if count > 1
+        ]
+        if twice:
+            raise CaseError(f"calibration set {self.name!r} labels case {twice[0]!r} twice: give its labels as a list.")
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases, in order."""
+        return [case for case, _ in self.labeled_examples]
+
+    def golds(self) -> tuple[dict[str, dict[str, Verdict]], int]:
+        """Return case id -> criterion -> label, and how many evenly split labels were left out.
+
+        A label given without a criterion stands under the empty name: the judge's only criterion.
+        """
+        golds, split = self._agreed()
+        return golds, len(split)
+
+    def split(self) -> tuple[tuple[str, str], ...]:
+        """Return (case id, criterion) of the evenly split items, those that were left out before among them."""
+        return self._agreed()[1]
+
+    def shares(self) -> tuple[dict[str, dict[str, dict[Verdict, float]]], str]:
+        """Return case id -> criterion -> label -> share of the annotators who gave it, and whose shares they are.
+
+        Both are empty where no case has the labels of several.
+        """
+        given = {
+            case_id_of(case): {
+                criterion: _votes(value, where=f"case {case_id_of(case)!r}")
+                for criterion, value in (label if isinstance(label, Mapping) else {ONLY_CRITERION: label}).items()
+                if value is not None
+            }
+            for case, label in self.labeled_examples
+        }
+        counts = sorted({len(votes) for parts in given.values() for votes in parts.values()})
+        if not counts or counts[-1] < _SEVERAL:
+            return {}, ""
+        annotators = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        return {
+            case_id: {
+                criterion: {label: count / len(votes) for label, count in Counter(votes).items()}
+                for criterion, votes in parts.items()
+            }
+            for case_id, parts in given.items()
+        }, f"{SHARES}{annotators} annotators"
+
+    def drawn(self) -> Self:
+        """Return the set with one annotator's label of each case and criterion, drawn by a digest of their names.
+
+        How often decisions agree with such labels is, on average, how often they agree with an annotator drawn at
+        random, and single draws of independent cases are what an exact test of a rate asks for.
+        """
+        found = []
+        for case, label in self.labeled_examples:
+            name = case_id_of(case)
+            parts = label if isinstance(label, Mapping) else {ONLY_CRITERION: label}
+            one = {key: _drawn(value, name, key) for key, value in parts.items() if value is not None}
+            found.append((case, one))
+        return replace(self, labeled_examples=tuple(found))
+
+    def _agreed(self) -> tuple[dict[str, dict[str, Verdict]], tuple[tuple[str, str], ...]]:
+        golds: dict[str, dict[str, Verdict]] = {}
+        ties = [*self.ties]
+        for case, label in self.labeled_examples:
+            parts = label if isinstance(label, Mapping) else {ONLY_CRITERION: label}
+            for criterion, value in parts.items():
+                agreed = _consensus(value, where=f"case {case_id_of(case)!r}")
+                if agreed is None:
+                    ties.append((case_id_of(case), criterion))
+                else:
+                    golds.setdefault(case_id_of(case), {})[criterion] = agreed
+        return golds, tuple(ties)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], *, name: str | None = None, **options: Any) -> CalibrationSet:
+        """Read cases with a `gold` column from CSV or JSONL (`.gz` too); cases without gold are left out.
+
+        An empty gold beside a `label_count` of 2 or more is an evenly split item, as `judgeharness label --merge`
+        writes it; those are counted.
+        """
+        labelled = [(case, _without_ties(case)) for case in read_cases(path)]
+        found = tuple((case, gold) for case, (gold, _) in labelled if gold is not None)
+        ties = tuple((case.case_id, criterion) for case, (_, split) in labelled for criterion in split)
+        return cls(name or Path(path).name.split(".")[0], found, ties=ties, **options)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[VerdictRow], *, name: str, **options: Any) -> CalibrationSet:
+        """Take the gold labels of a verdict log; its cases have ids only, so a judge cannot be asked about them."""
+        golds: dict[str, dict[str, Verdict]] = {}
+        for row in rows:
+            if row.gold is None:
+                continue
+            known = golds.setdefault(row.case_id, {}).setdefault(row.criterion, row.gold)
+            if known != row.gold:
+                raise CaseError(
+                    f"case {row.case_id!r} has two gold labels for {row.criterion!r}: {known!r}, {row.gold!r}."
+                )
+        return cls(name, tuple(({"case_id": case_id}, labels) for case_id, labels in golds.items()), **options)
+
+
+def _without_ties(case: AnswerCase) -> tuple[Any, list[str]]:
+    """Return a case's gold without the evenly split labels of it, None where nothing is left, and their criteria."""
+    try:
+        several = float(case.attributes.get(LABEL_COUNT, 0)) >= _SEVERAL
+    except ValueError:  # somebody's own column
+        several = False
+    gold: Any = case.gold
+    if not several or (gold is not None and not isinstance(gold, Mapping)):
+        return gold, []
+    parts = {ONLY_CRITERION: None} if gold is None else gold
+    kept = {criterion: label for criterion, label in parts.items() if label is not None}
+    return kept or None, [criterion for criterion in parts if criterion not in kept]
+
+
+def _votes(value: object, *, where: str) -> list[Verdict]:
+    """Return the labels that annotators gave, at least one."""
+    votes = value if isinstance(value, (list, tuple)) else [value]
+    try:
+        verdicts = [verdict for vote in votes if (verdict := verdict_from_json(vote)) is not None]
+    except ValueError as error:
+        raise CaseError(f"{where}: {error}.") from error
+    if not verdicts:
+        raise CaseError(f"{where} has an empty label.")
+    return verdicts
+
+
+def _drawn(value: object, case_id: str, criterion: str) -> Verdict:
+    """Return one of several labels, whatever their order."""
+    votes = sorted(_votes(value, where=f"case {case_id!r}"), key=verdict_text)
+    digest = hashlib.sha256(repr((case_id, criterion)).encode()).hexdigest()
+    return votes[int(digest, 16) % len(votes)]
+
+
+def _consensus(value: object, *, where: str) -> Verdict | None:
+    counts = Counter(_votes(value, where=where)).most_common(2)
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+
 
 _PAIR = 2
 
@@ -283,7 +480,7 @@ def calibration_run(run: str) -> str:
 class Anchor:
     """The calibration of a harness: given, or measured once for each judge on `labels`, after its first case.
 
-    A certificate is given.
+    A certificate is given: one for every judge, or `certificates` by the judge's name, as those of a cascade.
     """
 
     design: Design
@@ -291,6 +488,7 @@ class Anchor:
     given: CalibrationReport | None
     labels: CalibrationSet | None
     certificate: Certificate | None = None
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
     max_age: timedelta
     clock: Callable[[], datetime]
     _measured: Once[CalibrationReport] = field(default_factory=Once)
@@ -315,7 +513,7 @@ class Anchor:
 
     def held(self, judge: Judge, design: Design, judge_model: str | None) -> HeldCertificate | None:
         """Return the certificate and whether it holds for a judge under a design; None without one."""
-        given = self.certificate
+        given = self.certificates.get(judge.name, self.certificate)
         return None if given is None else (given, self.state(given, judge, design, judge_model))
 
     def state(self, given: SavedMeasurement, judge: Judge, design: Design, judge_model: str | None) -> CalibrationState:

@@ -14,11 +14,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.judging.judge import Probe, text_hash
+from judgeharness_integrations.judging.judge import Probe, call_maybe_async, text_hash
 from judgeharness_integrations.judging.marks import CODE
-from judgeharness_integrations.judging.parsing import object_of
-from judgeharness_integrations.judging.quotations import only_quotes
-from judgeharness_integrations.judging.threads import call_maybe_async
+from judgeharness_integrations.judging.parsing import object_of, only_quotes
 
 __all__ = [
     "SEVERAL_CHOICES",
@@ -31,7 +29,6 @@ __all__ = [
     "chat_model",
     "model_name",
     "model_parameters",
-    "namespace_of",
     "parsed_object",
     "single_choice",
 ]
@@ -44,11 +41,12 @@ _PARAMETERS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict", "num_ctx"),
     *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "stop", "stop_sequences"),
     *("reasoning_effort", "reasoning", "effort", "thinking", "thinking_budget", "thinking_level", "verbosity"),
-    *("response_format", "service_tier", "safety_settings", "truncation", "use_responses_api", "openai_api_version"),
-    *("extra_body", "model_kwargs"),
+    *("response_format", "safety_settings", "truncation", "use_responses_api", "openai_api_version"),
 )
 # Bound to a model, but no matter of what it answers.
-_UNTOLD = frozenset({"logprobs", "top_logprobs", "stream", "stream_options", "timeout", "user"})
+_PRICING = ("service_tier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "cache_control")
+_UNTOLD = frozenset({"logprobs", "top_logprobs", "stream", "stream_options", "timeout", "user", *_PRICING})
+_HOLDERS = ("extra_body", "model_kwargs")  # of parameters the client does not know
 _ENDPOINTS = (
     *("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "endpoint_url", "api_base", "endpoint"),
     *("inference_server_url", "server_url"),
@@ -75,7 +73,10 @@ def model_parameters(model: object, told: Mapping[str, Any] | None = None) -> di
         told: arguments that are added to each call; they win.
 
     """
-    found = {name: getattr(model, name, None) for name in _PARAMETERS} | dict(told or {})
+    found = {name: getattr(model, name, None) for name in (*_PARAMETERS, *_HOLDERS)} | dict(told or {})
+    for name in _HOLDERS:
+        if isinstance(held := found.get(name), Mapping):
+            found[name] = {key: value for key, value in held.items() if key not in _PRICING}
     endpoint = {"endpoint": _endpoint(model)}
     return {name: value for name, value in _plain(found | endpoint).items() if name not in _UNTOLD}
 
@@ -276,7 +277,7 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
 
 
 def _own(spec: str, file: Path, name: str) -> ChatModel:
-    from judgeharness_integrations.judging.importing import import_file  # noqa: PLC0415 - few models are files
+    from judgeharness_integrations.judging.functionsource import import_file  # noqa: PLC0415 - few models are files
 
     found: Any = import_file(file, name, where=f"model {spec!r}")
     if isinstance(found, type) or not (isinstance(found, ChatModel) or callable(found)):

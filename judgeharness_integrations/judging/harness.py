@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -27,22 +28,21 @@ from judgeharness_integrations.judging._arguments import (
     designed,
     loaded,
 )
-from judgeharness_integrations.judging.calibrating import Anchor
+from judgeharness_integrations.judging.calibrating import Anchor, calibration_run
 from judgeharness_integrations.judging.cases import CaseFile
 from judgeharness_integrations.judging.execution.agenda import OneByOne
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.limiter import claimed
 from judgeharness_integrations.judging.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.judging.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.judging.execution.observing import Observer, Spans, default_observers
 from judgeharness_integrations.judging.execution.preparing import Rewritten, rewriter_places
 from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, is_understood
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, OnUnfit, Plan, plan_cases
-from judgeharness_integrations.judging.recording import ready, watchers
-from judgeharness_integrations.judging.running import Run
+from judgeharness_integrations.judging.running import Run, ready, watchers
 from judgeharness_integrations.redacting import current_redactor
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.probability.passport import Passport
     from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.judging.calibrating import CalibrationSet
     from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.execution.answering import Keep
-    from judgeharness_integrations.judging.labelset import CalibrationSet
-    from judgeharness_integrations.verdictlog.log import VerdictLog
+    from judgeharness_integrations.verdictlog.files import VerdictLog
 
 __all__ = ["PRESETS", "JudgeHarness", "Shape", "preset"]
 
@@ -96,11 +96,14 @@ PRESETS: dict[str, dict[str, tuple[tuple[str, ...], int, str]]] = {
         "any": (_TEXTS, 3, "supermajority(2/3) | median"),
     },
 }
+PRESETS["cheap"] = PRESETS["standard"]
+_MORE: dict[str, dict[str, Any]] = {"thorough": {"on_unfit": "skip"}, "cheap": {"curtail": True}}
 
 
 def preset(name: str, shape: str) -> dict[str, Any]:
-    """Return the harness arguments of a preset: perturbations, repetitions, aggregation_rule.
+    """Return the harness arguments of a preset: perturbations, repetitions, aggregation_rule, and what it has besides.
 
+    `cheap` asks the samples of `standard` no further than its decision needs.
     Typography has nothing to vary in many texts, so `thorough` skips perturbations that do not fit, and says so.
     """
     if shape not in PRESETS[name]:
@@ -108,7 +111,7 @@ def preset(name: str, shape: str) -> dict[str, Any]:
     perturbations, repetitions, aggregation_rule = PRESETS[name][shape]
     count = PresetCount(repetitions)
     arguments = {"perturbations": perturbations, "repetitions": count, "aggregation_rule": aggregation_rule}
-    return arguments | ({"on_unfit": "skip"} if name == "thorough" else {})
+    return arguments | _MORE.get(name, {})
 
 
 def _passport(given: Passport | str | PathLike[str] | None, rule: RuleLike) -> tuple[Passport | None, RuleLike]:
@@ -144,6 +147,8 @@ class JudgeHarness:
         max_calls: upper limit for a run, checked against the plan before the first call.
         budget: calls, tokens or money that several harnesses or runs share, instead of `max_calls` for each run.
         curtail: stop asking about a case when the rule's decision can no longer change.
+        prime_cache: repetitions of a text wait for its first answer while there is anything else to ask, so that the
+            provider's prompt cache knows it.
         on_unfit: `error`, or `skip` perturbations that do not fit a case and report them.
         tolerance: how far two scores agree, in units of the score, where the judge declares no scale.
         rewriter: rewords texts for `paraphrase` and `prompt_variant`.
@@ -190,6 +195,7 @@ class JudgeHarness:
         rewriter: Rewriter | None = None,
         instructions: Sequence[str] = (),
         curtail: bool = False,
+        prime_cache: bool = True,
         keep: Keep = "text",
         log: VerdictLog | None = None,
         run: str | None = None,
@@ -206,7 +212,8 @@ class JudgeHarness:
         measuring: dict[str, Any] = {"repetitions": repetitions, "min_valid": min_valid, "tolerance": tolerance}
         check_design(chosen, timeout_s=timeout_s, **measuring, **counts)
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-        check_running(budget=budget, curtail=curtail, reuse=reuse, run=run, executor=executor, rates=limits)
+        switches = {"curtail": curtail, "prime_cache": prime_cache, "reuse": reuse}
+        check_running(budget=budget, switches=switches, run=run, executor=executor, rates=limits)
         check_policy(retrying, executor)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         check_calibration(known := loaded(CalibrationReport, calibration), calibration_set)
@@ -214,7 +221,7 @@ class JudgeHarness:
         self.design = designed(chosen, folding, instructions, **measuring, curtail=curtail)
         check_certificate(promised := loaded(Certificate, certificate), self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
-        self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
+        self.log, self.run, self.reuse, self.observers, self.prime_cache = log, run, reuse, observers, prime_cache
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts, retrying=retrying)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
         self.executor, self.perturbations, self._rewritten = executor or local, chosen, Rewritten()
@@ -238,6 +245,11 @@ class JudgeHarness:
         those of the constructor.
         """  # noqa: D205 - one paragraph
         return cls(**preset("standard", shape) | options)
+
+    @classmethod
+    def cheap(cls, shape: Shape, **options: Any) -> Self:
+        """The samples of `standard`, asked until nothing can change its decision: a steady judge of pairs takes 4."""
+        return cls(**preset("cheap", shape) | options)
 
     @classmethod
     def quick(cls, shape: Shape, **options: Any) -> Self:
@@ -277,6 +289,19 @@ class JudgeHarness:
         check_calibration(known := loaded(CalibrationReport, calibration), None)
         return self._with(_anchor=replace(self._anchor, given=known))
 
+    def with_certificates(self, certificates: Mapping[str, Certificate]) -> Self:
+        """Return the harness under which the decisions of each judge named stand under a certificate of their own.
+
+        Raises:
+            UsageError: one of them cannot be used, or the harness has a certificate or passport already.
+
+        """
+        if self._anchor.certificate is not None or self.passport is not None:
+            raise UsageError("the harness has a certificate or passport of its own: leave it out, the cascade has one.")
+        for certificate in certificates.values():
+            check_certificate(certificate, self.design)
+        return self._with(_anchor=replace(self._anchor, certificates=certificates))
+
     def with_labels(self, labels: CalibrationSet) -> Self:
         """Return the harness that calibrates on a label set, instead of its own."""
         return self._with(_anchor=replace(self._anchor, labels=labels))
@@ -284,10 +309,10 @@ class JudgeHarness:
     @classmethod
     def under(cls, passport: Passport | str | PathLike[str], **options: Any) -> Self:
         """Ask as a passport was taken, and decide as it says; options are those of the constructor."""
-        known, _ = _passport(passport, "majority")
-        design = {} if known is None else known.known_design
-        asked = {"perturbations": design.get("perturbations", ["none"]), "repetitions": design.get("repetitions", 1)}
-        return cls(**({**asked, "aggregation_rule": "majority", "passport": known} | options))
+        from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+
+        known = Passport.load(passport) if isinstance(passport, (str, os.PathLike)) else passport
+        return cls(**({**known.asked, "aggregation_rule": "majority", "passport": known} | options))
 
     def design_for(self, judge: JudgeLike, judge_model: str | None = None) -> Design:
         """Return what is asked of a judge: the design, or what of it tells something about such a judge.
@@ -336,6 +361,8 @@ class JudgeHarness:
 
         """
         judge = as_judge(judge)
+        if hasattr(judge, "planned_in_turn"):
+            return judge.planned_in_turn(self, cases)  # type: ignore[no-any-return] # a plan
         return self._cost(judge, self._plans(judge, cases), None)
 
     def evaluate(self, judge: JudgeLike, case: Case, judge_model: str | None = None) -> HarnessResult:
@@ -407,6 +434,7 @@ class JudgeHarness:
         self._check_budget(cost)
         run.contact = Contact.of(cost, understood=is_understood(judge))
         async with claimed(self.log, self.run):
+            await self._check_batches()
             with run.spans.around("run", judge.name, calls=cost.total) as span:
                 report = await self._anchor.measured(replace(run, span=span), calibration_set, plans)
         if report is None and run.contact.lost is not None:
@@ -451,10 +479,18 @@ class JudgeHarness:
             judge_model=judge_model,
             log=self.log,
             reuse=self.reuse,
+            prime_cache=self.prime_cache,
             rewriters=rewriter_places(self.perturbations),
             rewritten=self._rewritten,
             meets=None if self.log is None else self.run,
         )
+
+    async def _check_batches(self) -> None:
+        """Refuse to pay again for what open batches of the run ask already."""
+        refuse = getattr(self.log, "refuse_open_batches", None)
+        if self.run is not None and refuse is not None and not getattr(self.executor, "by_batch", False):
+            names = (self.run, calibration_run(self.run))
+            await asyncio.to_thread(refuse, *names, instead="collect or cancel them with a BatchExecutor")
 
     def _run_id(self) -> str:
         return (os.urandom(6).hex() if self.log is not None else "") if self.run is None else self.run
@@ -462,6 +498,12 @@ class JudgeHarness:
     async def _stream(
         self, judge: Judge, cases: Iterable[Case], judge_model: str | None, default: Sequence[Observer] = ()
     ) -> AsyncGenerator[HarnessResult, None]:
+        in_turn: Any = getattr(judge, "asked_in_turn", None)
+        if in_turn is not None:  # the judges of a cascade, one after the other
+            async with aclosing(in_turn(self, cases, default)) as results:
+                async for result in results:
+                    yield result
+            return
         run = self._run(judge, judge_model, default)
         plans: Iterable[CasePlan] = self._plans(judge, cases)
         cost: Plan | None = None
@@ -470,6 +512,7 @@ class JudgeHarness:
             self._check_budget(cost := self._cost(judge, plans, judge_model))
         ready()
         async with claimed(self.log, self.run):
+            await self._check_batches()
             with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
                 contact = Contact.of(cost, understood=is_understood(judge))
                 run = replace(run, span=span, contact=contact, anchor=self._anchor.anchored)

@@ -11,25 +11,29 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
+from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
-from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryReport, watch
-from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
+from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryCheck, watch
+from judgeharness_integrations.analysis.probability.measuring import Bars, answering_models, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
 from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.candidates import gold_about
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, text_hash
-from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
+from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
 
+SINGLE_LABELS: Final = "single labels"
 FORMED: Final = 50  # cases whose question is asked in every form
 _now = partial(datetime.now, UTC)
-_RULE: Final = "mean_probability(0.8) | expected_score"
+PASSPORT_RULE: Final = "mean_probability(0.8) | expected_score"
 
 
 class PassportOffice:
@@ -37,7 +41,8 @@ class PassportOffice:
 
     Args:
         judge: who answers, with probabilities.
-        cases: what it is asked about; those with gold are its labels. The first `formed` of them are asked in every
+        cases: what it is asked about; those with gold are its labels, shares where several
+            annotators gave it. The first `formed` of them are asked in every
             form and once more, the first `frozen` of those are the states of the canary.
         forms: perturbations that must not matter, those of typed questions when None; what does not fit is left out.
         wordings: how many `instructions` are among the options, each of which is a form, too.
@@ -78,6 +83,7 @@ class PassportOffice:
         self.judge: Judge = as_judge(judge)
         self.cases, self.name, self.source, self.bars, self.seed = list(cases), name, source, bars or Bars(), seed
         self._formed, self._frozen = formed, frozen
+        self._labels = _several_labels(self.cases, name, source)
         pairwise = all(isinstance(case, PairwiseCase) for case in self.cases)
         self.votes = VOTES if pairwise else VOTES[:1]
         self._clock = clock
@@ -87,7 +93,12 @@ class PassportOffice:
         self.full = self._harness((*self.votes, RETEST, *(form for form in asked if form not in self.votes)), options)
 
     def _harness(self, perturbations: Sequence[str], options: Mapping[str, Any]) -> JudgeHarness:
-        fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip", "seed": self.seed}
+        fixed: dict[str, Any] = {
+            "repetitions": 1,
+            "aggregation_rule": PASSPORT_RULE,
+            "on_unfit": "skip",
+            "seed": self.seed,
+        }
         return JudgeHarness(perturbations=perturbations, **(fixed | dict(options)))
 
     @property
@@ -122,16 +133,18 @@ class PassportOffice:
     def measured(self, rows: Sequence[VerdictRow]) -> Passport:
         """Return the passport that answers come to."""
         design = self.plain.design
-        return Passport(
-            name=self.name,
+        shares, told = ({}, "") if self._labels is None else self._labels.shares()
+        return passport_of_rows(
+            rows if self._labels is None else _labelled(rows, self._labels),
+            Labels(name=self.name, source=self.source, consensus=told or SINGLE_LABELS),
+            shares=shares,
             judge=self.judge.name,
-            source=self.source,
-            consensus="single labels",
-            excluded_ties=0,
             measured_at=self._clock().isoformat(timespec="seconds"),
+            votes=self.votes,
+            bars=self.bars,
+            seed=self.seed,
             parts=json.loads(json.dumps(fingerprint_parts(self.judge, design))),
             design=json.loads(json.dumps(design.parts())),
-            questions=question_passports(rows, votes=self.votes, bars=self.bars, seed=self.seed),
             canary=self._canary(rows),
         )
 
@@ -146,6 +159,20 @@ class PassportOffice:
         return Canary(states=states, rounds=tuple(one for one in rounds if one.answers))
 
 
+def _several_labels(cases: Sequence[Case], name: str, source: str) -> CalibrationSet | None:
+    """Return the labels of cases where one of them holds those of several annotators, which no row does."""
+    given = [(case, case.gold) for case in cases if isinstance(case, AnswerCase) and case.gold is not None]
+    if not any(isinstance(gold, (list, tuple)) for _, gold in given):
+        return None
+    return CalibrationSet(name, given, source=source)
+
+
+def _labelled(rows: Sequence[VerdictRow], labels: CalibrationSet) -> list[VerdictRow]:
+    """Return rows with the label most annotators gave."""
+    golds = labels.golds()[0]
+    return [replace(row, gold=gold_about(golds.get(row.case_id, {}), row.criterion)) for row in rows]
+
+
 def checked_passport(
     passport: Passport,
     judge: JudgeLike,
@@ -153,10 +180,10 @@ def checked_passport(
     *,
     clock: Callable[[], datetime] = _now,
     **options: Any,
-) -> tuple[Passport, Mapping[str, CanaryReport]]:
-    """Ask the frozen states again, and return the passport with one more round, and question -> what the rounds say.
+) -> tuple[Passport, CanaryCheck]:
+    """Ask the frozen states again, and return the passport with one more round, and what the rounds say.
 
-    The level of all looks is shared by the questions.
+    The level of all looks is shared by the questions. Answers that name another model than the passport's are no round.
 
     Args:
         passport: with a canary.
@@ -179,19 +206,27 @@ def checked_passport(
             raise UsageError(f"case {name!r:.80} is a frozen state of the passport: give the cases it was taken on.")
         if state_digest(known[name]) != digest:
             raise UsageError(f"case {name!r:.80} is not what it was when the passport was taken: give the same cases.")
-    fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": _RULE, "on_unfit": "skip"}
+    fixed: dict[str, Any] = {"repetitions": 1, "aggregation_rule": PASSPORT_RULE, "on_unfit": "skip"}
     harness, asked = JudgeHarness(perturbations=VOTES[:1], **(fixed | options)), as_judge(judge)
     _check_same(passport.parts, fingerprint_parts(asked, harness.design))
     results = run_sync(_results(harness, asked, [known[name] for name in states]))
     rows = [row for result in results for row in rows_of(result)]
     now = clock().isoformat(timespec="seconds")
+    check = CanaryCheck(
+        passport=passport.name,
+        judge=passport.judge,
+        checked_at=now,
+        elsewhere=passport.moved(answering_models(rows)),
+        questions={},
+    )
+    if check.elsewhere:
+        return passport, check
     added = _round(rows, states, VOTES[0], at=now)
     _refuse_silence(passport.canary, added)
     canary = replace(passport.canary, rounds=(*passport.canary.rounds, added))
-    questions = canary.criteria
-    level = CANARY_ALPHA / len(questions)
-    reports = {name: watch(canary.days(name), alpha=level) for name in questions}
-    return replace(passport, canary=canary), reports
+    level = CANARY_ALPHA / len(canary.criteria)
+    reports = {name: watch(canary.days(name), alpha=level) for name in canary.criteria}
+    return replace(passport, canary=canary), replace(check, questions=reports)
 
 
 def _check_same(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> None:

@@ -1,8 +1,7 @@
-"""The verdict log of people's labels: every answer is written at once; several annotators' logs as one label set."""
+"""The file of labels: lines that outlive a crash."""
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
@@ -21,8 +20,9 @@ from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import CaseError, LogFormatError, LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.statistics.agreement import Kappa, cohen_kappa
-from judgeharness_integrations.judging.cases import CASE_COLUMNS, AnswerCase, Case, case_id_of
-from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.casefiles import case_record, write_records
+from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of
 from judgeharness_integrations.labelling.questions import kind_of
 from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT, LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.files import read_log
@@ -30,6 +30,8 @@ from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdic
 
 if TYPE_CHECKING:
     from os import PathLike
+
+_WAIT_S = 20.0
 
 
 def append_durably(path: Path, text: bytes) -> None:
@@ -71,8 +73,85 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def replace_durably(path: Path, content: bytes) -> None:
+    """Write a file beside one that is there, with its permissions, and let it take its place; a kill leaves one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # before it takes the place of the other: a power cut leaves one of them whole
+        shutil.copymode(path, name)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class LabelFile:
+    """JSON lines that any number of threads and processes may change, under a lock beside the file."""
+
+    def __init__(self, path: Path, *, start: bytes) -> None:
+        """Use a file that may not exist yet; each of our lines begins with `start`."""
+        self.shown, self.path = path, path.resolve()  # a link stays one when the file behind it is replaced
+        self._start = start
+        self._lock = FileLock(self.path.with_name(f".{self.path.name}.lock"))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nobody else change the file meanwhile; within it one's own changes are made.
+
+        Raises:
+            RunBusyError: another process does not let go of it.
+
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=_WAIT_S)
+        except Timeout:
+            raise RunBusyError(f"{self.shown} is held by another process: end it, or wait and label again.") from None
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def lines(self) -> list[bytes]:
+        """Return every line with its end; what a killed process left half written at the end of the file is none."""
+        held = self.path.read_bytes() if self.path.is_file() else b""
+        return held[: self._whole(held)].splitlines(keepends=True)
+
+    def mend(self) -> None:
+        """Take half a line of ours off the end; while the file is not held, it may be one that is being written."""
+        if not self.ends_within_a_line():
+            return
+        held = self.path.read_bytes()
+        if (whole := self._whole(held)) < len(held):
+            os.truncate(self.path, whole)
+        elif held.rpartition(b"\n")[2].startswith(self._start):
+            append_durably(self.path, b"\n")
+
+    def ends_within_a_line(self) -> bool:
+        """Return whether the last line has no end."""
+        if not self.path.is_file() or not self.path.stat().st_size:
+            return False
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
+
+    def _whole(self, held: bytes) -> int:
+        """Return how many bytes are lines: all, unless half of one of ours stands at the end."""
+        start = held.rfind(b"\n") + 1
+        last = held[start:]
+        if not last or not (last.startswith(self._start) or self._start.startswith(last)):
+            return len(held)
+        try:
+            json.loads(last)
+        except ValueError:
+            return start
+        return len(held)
+
+
 _START = b'{"case_id"'  # how each of our lines begins
-_WAIT_S = 20.0
 
 
 class LabelLog:
@@ -93,29 +172,11 @@ class LabelLog:
         if given.suffix.lower() != ".jsonl":
             raise LogFormatError(f"{given}: a log of labels is .jsonl.")
         self.path = given
-        self._file = given.resolve()  # a link stays one when the file behind it is replaced
-        self._lock = FileLock(self._file.with_name(f".{self._file.name}.lock"))
-        if self._ends_within_a_line():
+        self._file = LabelFile(given, start=_START)
+        self.held = self._file.held
+        if self._file.ends_within_a_line():
             with self.held():
-                self._mend()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let nobody else change the file meanwhile; within it one's own changes are made.
-
-        Raises:
-            RunBusyError: another process does not let go of it.
-
-        """
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock.acquire(timeout=_WAIT_S)
-        except Timeout:
-            raise RunBusyError(f"{self.path} is held by another process: end it, or wait and label again.") from None
-        try:
-            yield
-        finally:
-            self._lock.release()
+                self._file.mend()
 
     def rows(self, annotator: str | None = None) -> list[VerdictRow]:
         """Return the rows of an annotator, or all, in the order they were written.
@@ -125,14 +186,15 @@ class LabelLog:
             RunBusyError: another process does not let go of it.
 
         """
-        if not self._file.is_file():
+        path = self._file.path
+        if not path.is_file():
             return []
         with ExitStack() as stack:
             with suppress(OSError):  # where no lock can be made, nobody writes
                 stack.enter_context(self.held())
-            if not self._file.stat().st_size:
+            if not path.stat().st_size:
                 return []
-            return [row for row in read_log(self._file) if annotator in (None, row.judge)]
+            return [row for row in read_log(path) if annotator in (None, row.judge)]
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
         """Write rows at the end of the file, all at once; they are on the disk then, and where it is full none is.
@@ -145,8 +207,8 @@ class LabelLog:
         """
         text = b"".join(map(_line, rows))
         with self.held():
-            self._mend()
-            append_durably(self._file, text)
+            self._file.mend()
+            append_durably(self._file.path, text)
 
     def withdraw(self, row: VerdictRow) -> None:
         """Take an answer out: the file is replaced by one without it, at once."""
@@ -159,51 +221,16 @@ class LabelLog:
         A kill leaves one of them.
         """
         with self.held():
-            self._mend()
-            if self._holds(row):
+            if any(_key(line) == _answered(row) for line in self._file.lines()):
                 self._rewrite(row, [_line(row)])
             else:
                 self.append([row])
 
-    def _holds(self, row: VerdictRow) -> bool:
-        held = self._file.read_bytes() if self._file.is_file() else b""
-        return any(_key(line) == _answered(row) for line in held.splitlines())
-
     def _rewrite(self, row: VerdictRow, lines: Iterable[bytes]) -> None:
         """Replace the file by one without the answer to what a row answers, with further lines at its end."""
-        self._mend()
-        held = self._file.read_bytes().splitlines(keepends=True)
-        kept = [line for line in held if _key(line) != _answered(row)]
-        handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{self._file.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines([*kept, *lines])
-                file.flush()
-                os.fsync(file.fileno())  # before it takes the place of the other: a power cut leaves one of them whole
-            shutil.copymode(self._file, name)
-            Path(name).replace(self._file)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-    def _ends_within_a_line(self) -> bool:
-        if not self._file.is_file() or not self._file.stat().st_size:
-            return False
-        with self._file.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) != b"\n"
-
-    def _mend(self) -> None:
-        """Take half a line off the end; only while the file is held, else it may be one that is being written."""
-        if not self._ends_within_a_line():
-            return
-        held = self._file.read_bytes()
-        last = held[held.rfind(b"\n") + 1 :]
-        if _key(last) is not None:
-            append_durably(self._file, b"\n")
-        elif last.startswith(_START) or _START.startswith(last):
-            with self._file.open("r+b") as file:
-                file.truncate(len(held) - len(last))
+        self._file.mend()
+        kept = [line for line in self._file.lines() if _key(line) != _answered(row)]
+        replace_durably(self._file.path, b"".join([*kept, *lines]))
 
 
 def _line(row: VerdictRow) -> bytes:
@@ -270,6 +297,11 @@ def votes_of(rows: Iterable[VerdictRow]) -> Votes:
                 f"criterion {row.criterion!r} holds {first} of {who!r} and {kind} of {row.judge!r}: use one kind."
             )
     return votes
+
+
+def models_among(rows: Iterable[VerdictRow]) -> list[str]:
+    """Return the annotators whose rows are answers of a model, as such rows say, in the order they come."""
+    return list(dict.fromkeys(row.judge for row in rows if row.model or row.probabilities or row.probe_hash))
 
 
 def calibration_set_from_logs(
@@ -360,7 +392,7 @@ def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         made = Path(folder) / path.name
-        _write(made, lines)
+        write_records(made, lines)
         made.replace(path)  # at once: half a label file looks like a whole one
     return path
 
@@ -368,36 +400,13 @@ def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path:
 def _line_of_goldfile(
     case: AnswerCase, said: Mapping[str, Sequence[Verdict]], golds: Mapping[str, Verdict]
 ) -> dict[str, Any]:
-    cells = {name: getattr(case, name, None) for name in CASE_COLUMNS}
     kept = {name: _gold(golds.get(name)) for name in said}
     gold = kept.get(ONLY_CRITERION, kept)
     count = max(map(len, said.values()))
-    return {**cells, "names": list(case.names) or None, "gold": gold, **case.attributes, LABEL_COUNT: count}
+    return {**case_record(case), "gold": gold, **case.attributes, LABEL_COUNT: count}
 
 
 def _gold(verdict: Verdict | None) -> Any:
     """Return a label as a case file keeps it: a set, or a text like JSON, in the list of annotators' labels."""
     kept = None if verdict is None else verdict_to_json(verdict)
     return [kept] if isinstance(kept, list) or (isinstance(kept, str) and kept[:1] in _AMBIGUOUS) else kept
-
-
-def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    held = {name for line in lines for name, value in line.items() if value is not None}
-    columns = [name for name in dict.fromkeys(name for line in lines for name in line) if name in held]
-    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only) as file:
-        if path.suffix.lower() == ".csv":
-            writer = csv.writer(file, lineterminator="\r\n")
-            writer.writerow(columns)
-            writer.writerows([_cell(name, line.get(name)) for name in columns] for line in lines)
-            return
-        for line in lines:
-            kept = {name: line[name] for name in columns if line.get(name) is not None}
-            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
-
-
-def _cell(name: str, value: Any) -> Any:
-    if value is None:
-        return ""
-    if name == "names":
-        return "; ".join(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value

@@ -14,7 +14,7 @@ from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.judging.cases import Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.perturbations import position_swap
 from judgeharness_integrations.labelling.resultsheets import Answers, case_texts
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
 
 _SCALE = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\.\.([+-]?\d{1,15}(?:\.\d{1,15})?)")
@@ -184,6 +184,20 @@ def kinds_of(answers: Answers) -> tuple[VerdictKind, ...]:
     if answers.kind == "labels":
         return ("sets of labels",)
     return ("numbers",) if answers.kind == "number" else ("labels",)
+
+
+def check_kind(question: Question, row: VerdictRow, path: str) -> None:
+    """Refuse an earlier answer of another kind than those that may be given.
+
+    Raises:
+        UsageError: it is; `path` is where it stands.
+
+    """
+    if row.verdict is not None and kind_of(row.verdict) not in kinds_of(question.answers):
+        raise UsageError(
+            f"{path} holds {kind_of(row.verdict)} of {row.judge!r} for {row.criterion!r}, which {question.answers} "
+            "does not fit: ask for the same answers as before, or name another file or annotator."
+        )
 
 
 Command: TypeAlias = Literal["show", "skip", "back", "comment", "quit"]

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from judgeharness_integrations._errors import CaseError, LogFormatError, UsageError
 from judgeharness_integrations.analysis.calibration.items import graded_label
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import Case, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import position_swap
 from judgeharness_integrations.judging.structured import value_text
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, QUOTE, defused
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, QUOTE, defused, safe_text
 from judgeharness_integrations.verdictlog.files import read_records
-from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, is_number
 
 if TYPE_CHECKING:

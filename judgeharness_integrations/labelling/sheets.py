@@ -15,15 +15,15 @@ from judgeharness_integrations.labelling.questions import (
     Command,
     Question,
     VerdictKind,
+    check_kind,
     command_keys,
     command_of,
     kind_of,
-    kinds_of,
     question_lines,
     verdict_of,
 )
 from judgeharness_integrations.labelling.resultsheets import AnnotatedLabel, item_of, read_annotated_labels, write_sheet
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Session:
         self._rows = log.rows(annotator)
         known = {places[_of(row)]: row for row in self._rows if _of(row) in places}
         for place, row in known.items():
-            _check_kind(questions[place], row, str(log.path))
+            check_kind(questions[place], row, str(log.path))
         self._answered: dict[int, VerdictRow] = known
         self._added: set[int] = set()
         self._skipped: set[int] = set()
@@ -213,14 +213,6 @@ class Session:
     def _say(self, text: str) -> None:
         if text:
             self._write(text)
-
-
-def _check_kind(question: Question, row: VerdictRow, path: str) -> None:
-    if row.verdict is not None and kind_of(row.verdict) not in kinds_of(question.answers):
-        raise UsageError(
-            f"{path} holds {kind_of(row.verdict)} of {row.judge!r} for {row.criterion!r}, which {question.answers} "
-            "does not fit: ask for the same answers as before, or name another file."
-        )
 
 
 def _of(row: VerdictRow) -> tuple[str, str]:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from judgeharness_integrations.migration.discovery import find_sites
     from judgeharness_integrations.migration.inspection import Finding
     from judgeharness_integrations.migration.scanning import ScanReport, ScanSettings, nearest_settings, scan
-    from judgeharness_integrations.migration.sites import JudgeSite
+    from judgeharness_integrations.migration.syntax import JudgeSite
 
 __all__ = ["Finding", "JudgeSite", "ScanReport", "ScanSettings", "find_sites", "nearest_settings", "scan"]
 
 # Loaded at first use, so that the package can say what is missing when libcst is not installed.
 _HOMES = {
     "Finding": "inspection",
-    "JudgeSite": "sites",
+    "JudgeSite": "syntax",
     "ScanReport": "scanning",
     "ScanSettings": "scanning",
     "find_sites": "discovery",
@@ -27,7 +27,7 @@ _HOMES = {
 
 
 def _require(_: str) -> None:
-    from judgeharness_integrations.migration.sources import check_parser  # noqa: PLC0415
+    from judgeharness_integrations.migration.modules import check_parser  # noqa: PLC0415
 
     check_parser()
 

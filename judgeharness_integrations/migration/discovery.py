@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import libcst as cst
 
-from judgeharness_integrations.migration.adk import config_sites
 from judgeharness_integrations.migration.evaluators import foreign_evaluators, harnessed_nodes
 from judgeharness_integrations.migration.flow import Flow
+from judgeharness_integrations.migration.frameworks import config_sites
 from judgeharness_integrations.migration.judges import (
     asked,
     asks_of,
@@ -21,7 +21,17 @@ from judgeharness_integrations.migration.judges import (
     is_awaited,
     made_sites,
 )
-from judgeharness_integrations.migration.modules import CONFTEST, Following, Modules
+from judgeharness_integrations.migration.modules import (
+    CONFTEST,
+    ConfigSource,
+    Following,
+    Modules,
+    Source,
+    SourceError,
+    asks_somebody,
+    may_hold_judges,
+    speaks_of_judging,
+)
 from judgeharness_integrations.migration.questions import (
     asks_model,
     foreign_judge,
@@ -30,16 +40,7 @@ from judgeharness_integrations.migration.questions import (
     reads_parameters,
 )
 from judgeharness_integrations.migration.repetition import samples_of
-from judgeharness_integrations.migration.sites import Foreign, JudgeSite, Offer, Role, span_of
-from judgeharness_integrations.migration.sources import (
-    ConfigSource,
-    Source,
-    SourceError,
-    asks_somebody,
-    may_hold_judges,
-    speaks_of_judging,
-)
-from judgeharness_integrations.migration.syntax import Outline, last_name
+from judgeharness_integrations.migration.syntax import Foreign, JudgeSite, Offer, Outline, Role, last_name, span_of
 from judgeharness_integrations.migration.view import ModuleView, is_fixture
 
 

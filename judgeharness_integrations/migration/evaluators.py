@@ -9,8 +9,7 @@ from typing import TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.sites import RUN_METHODS, Foreign
-from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
+from judgeharness_integrations.migration.syntax import RUN_METHODS, Foreign, FunctionNode, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view
 
 _PAIRWISE = "evaluate_comparative"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import libcst as cst
 from libcst.metadata import PositionProvider
@@ -17,9 +17,8 @@ from judgeharness_integrations.migration.discovery import find_sites, imported_s
 from judgeharness_integrations.migration.evaluators import Given, given_evaluators, wrappers_of
 from judgeharness_integrations.migration.flow import Flow
 from judgeharness_integrations.migration.judges import asks_of
-from judgeharness_integrations.migration.sites import JudgeSite, span_of
-from judgeharness_integrations.migration.sources import ConfigSource, Source, may_evaluate
-from judgeharness_integrations.migration.syntax import Outline, last_name
+from judgeharness_integrations.migration.modules import ConfigSource, Source, may_evaluate
+from judgeharness_integrations.migration.syntax import JudgeSite, Outline, last_name, span_of
 from judgeharness_integrations.migration.view import ModuleView
 
 
@@ -113,14 +112,6 @@ class Inspection:
         value = self.view.value(given) if given is not None else 1
         return value if isinstance(value, int) else 1
 
-    def finding(self, code: str, node: cst.CSTNode, message: str, site: JudgeSite | None = None) -> Finding:
-        """Return a finding at a node."""
-        return Finding(code=code, path=self.source.path, **span_of(self.view, node), message=message, site=site)
-
-    def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
-        """Return a finding at the place where a judge is made or asked."""
-        return _at(self.source, code, site, message)
-
 
 class ConfigInspection:
     """An ADK config under inspection."""
@@ -145,23 +136,6 @@ class ConfigInspection:
         """Those of them that ADK asks several times, whose answers it folds by majority."""
         return tuple(site for site in self.judges if site.samples != 1)
 
-    def finding_at(self, code: str, site: JudgeSite, message: str) -> Finding:
-        """Return a finding at a metric."""
-        return _at(self.source, code, site, message)
-
-
-def _at(source: Source | ConfigSource, code: str, site: JudgeSite, message: str) -> Finding:
-    return Finding(
-        code=code,
-        path=source.path,
-        line=site.line,
-        column=site.column,
-        end_line=site.end_line,
-        end_column=site.end_column,
-        message=message,
-        site=site,
-    )
-
 
 def described(site: JudgeSite) -> str:
     """Return a judge in words: `judge` (pairwise_string), final_response_match_v2."""
@@ -170,20 +144,16 @@ def described(site: JudgeSite) -> str:
     return f"{site.name} ({site.kind})" if site.name and site.name != site.kind else site.kind
 
 
-PythonCheck: TypeAlias = Callable[[Inspection], Iterator[Finding]]
-ConfigCheck: TypeAlias = Callable[[ConfigInspection], Iterator[Finding]]
+class Problem(NamedTuple):
+    """What a rule finds: where a judge is made or asked, or at a node that has to do with one; and the sentence."""
+
+    at: JudgeSite | cst.CSTNode
+    message: str
+    site: JudgeSite | None = None
 
 
-def _no_python(inspection: Inspection) -> Iterator[Finding]:
-    """Find nothing in Python files."""
-    del inspection
-    yield from ()
-
-
-def _no_config(inspection: ConfigInspection) -> Iterator[Finding]:
-    """Find nothing in configs."""
-    del inspection
-    yield from ()
+PythonCheck: TypeAlias = Callable[[Inspection], Iterator[Problem]]
+ConfigCheck: TypeAlias = Callable[[ConfigInspection], Iterator[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,19 +164,30 @@ class Rule:
         code: as it stands in reports and in `noqa`.
         name: in two to four words.
         explanation: what goes wrong, what the evidence is, what to do; one paragraph.
-        python, config: what finds it.
+        python, config: what finds it; of several problems at one place the first counts.
 
     """
 
     code: str
     name: str
     explanation: str
-    python: PythonCheck = _no_python
-    config: ConfigCheck = _no_config
+    python: PythonCheck = lambda _: iter(())
+    config: ConfigCheck = lambda _: iter(())
 
     def findings(self, inspection: Inspection | ConfigInspection) -> Iterator[Finding]:
         """Yield what it finds in a file."""
-        return self.config(inspection) if isinstance(inspection, ConfigInspection) else self.python(inspection)
+        problems = self.python(inspection) if isinstance(inspection, Inspection) else self.config(inspection)
+        seen = set[JudgeSite | cst.CSTNode]()
+        for at, message, about in problems:
+            site: JudgeSite | None
+            if at in seen:
+                continue
+            seen.add(at)
+            if isinstance(at, JudgeSite):
+                site, span = at, at.span
+            else:  # a config has sites alone
+                site, span = about, span_of(cast("Inspection", inspection).view, at)
+            yield Finding(code=self.code, path=inspection.source.path, **span, message=message, site=site)
 
 
 _LINE = re.compile(r"#\s*noqa(?P<list>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)

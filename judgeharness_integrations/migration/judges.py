@@ -18,6 +18,7 @@ from judgeharness_integrations.migration.frameworks import (
     openevals_kinds,
     our_kinds,
 )
+from judgeharness_integrations.migration.modules import CLOSED
 from judgeharness_integrations.migration.questions import (
     asks_model,
     asks_to_judge,
@@ -27,9 +28,7 @@ from judgeharness_integrations.migration.questions import (
     questions,
 )
 from judgeharness_integrations.migration.repetition import loops_around, retried_on_results, samples_of
-from judgeharness_integrations.migration.sites import JudgeSite, span_of
-from judgeharness_integrations.migration.sources import CLOSED
-from judgeharness_integrations.migration.syntax import dotted, last_name
+from judgeharness_integrations.migration.syntax import JudgeSite, dotted, last_name, span_of
 from judgeharness_integrations.migration.view import ModuleView
 
 _RECOGNISERS = (langchain_kinds, openevals_kinds, langsmith_kinds, our_kinds)

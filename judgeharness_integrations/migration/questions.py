@@ -9,9 +9,8 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.sites import RUN_METHODS, Offer
-from judgeharness_integrations.migration.sources import ABOUT_ANSWERS, CLOSED, ROLE
-from judgeharness_integrations.migration.syntax import dotted, is_zero, last_name, walk
+from judgeharness_integrations.migration.modules import ABOUT_ANSWERS, CLOSED, ROLE
+from judgeharness_integrations.migration.syntax import RUN_METHODS, Offer, dotted, is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view, string_of, texts_below
 
 _LAYERS = 3  # helper functions between the judge and the client

@@ -20,12 +20,7 @@ from judgeharness_integrations.migration.inspection import (
     suppressions_of,
     unresolved_judges,
 )
-from judgeharness_integrations.migration.rewriting import NextStep, next_step
-from judgeharness_integrations.migration.rules import RULES, codes_matching
-from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
-from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.sources import (
+from judgeharness_integrations.migration.modules import (
     ConfigSource,
     Source,
     SourceError,
@@ -36,6 +31,11 @@ from judgeharness_integrations.migration.sources import (
     python_files,
     unread_files,
 )
+from judgeharness_integrations.migration.rewriting import NextStep, next_step
+from judgeharness_integrations.migration.rules import RULES, codes_matching
+from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
+from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE
+from judgeharness_integrations.migration.syntax import JudgeSite
 
 _MOOT = frozenset({SINGLE_SAMPLE.code, FIRST_MATCH.code})  # where a harness asks the judge
 

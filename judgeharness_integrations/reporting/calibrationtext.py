@@ -6,21 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations.analysis.boundary import UNCALIBRATED
-from judgeharness_integrations.analysis.calibration.holdout import confidence_text
+from judgeharness_integrations.analysis.calibration.items import confidence_text
+from judgeharness_integrations.analysis.result import UNCALIBRATED
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
-from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, time_text
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-    from judgeharness_integrations.analysis.calibration.rates import Rate
-    from judgeharness_integrations.analysis.calibration.rightness import RiskCoverage
+    from judgeharness_integrations.analysis.calibration.rates import Rate, RiskCoverage
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
     from judgeharness_integrations.analysis.calibration.strata import Strata
     from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.analysis.runs.report import JudgeSection
-    from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+    from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection
 
 _RATES: Final = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
 _ESTIMATES: Final = {
@@ -53,14 +51,11 @@ def anchor_text(report: CalibrationReport | None, state: CalibrationState | None
 
 
 def uncalibrated(criteria: Iterable[CriterionSummary | Mapping[str, Any]]) -> str:
-    """Return that a run has no calibration; where its own cases hold gold labels, these say how right it is on them."""
-    known = (one if isinstance(one, Mapping) else _rightness(one) for one in criteria)
-    own = any(one["accuracy"] is not None or one["mean_absolute_error"] is not None for one in known)
-    return UNCALIBRATED + (" beyond these cases' own gold labels" if own else "")
-
-
-def _rightness(one: CriterionSummary) -> dict[str, Any]:
-    return {"accuracy": one.accuracy, "mean_absolute_error": one.replay.mean_absolute_error}
+    """Return that a run has no calibration; where its own cases hold gold labels, that these are no label set of it."""
+    own = sum(one["decided_with_gold"] if isinstance(one, Mapping) else one.replay.labelled for one in criteria)
+    if not own:
+        return UNCALIBRATED
+    return f"not calibrated: {counted(own, 'gold label')} in this run, no separate label set"
 
 
 def alike(section: JudgeSection) -> Iterator[str]:
@@ -216,7 +211,7 @@ def _criterion(measured: CriterionCalibration, level: str) -> Iterator[Block]:
         yield Bullets(tuple(_few(strata)))
     yield from _classes(measured, level)
     if measured.risk_coverage is not None:
-        yield from _curve(measured.risk_coverage)
+        yield from _curve(measured.risk_coverage, level)
 
 
 def _confusions(measured: CriterionCalibration) -> Iterator[tuple[str, str]]:
@@ -268,7 +263,7 @@ def _rate(rate: Rate | None) -> tuple[str, str, str]:
     return fixed(rate.value), ends((rate.low, rate.high)), f"{rate.successes:,} of {rate.trials:,}"
 
 
-def _curve(curve: RiskCoverage) -> Iterator[Block]:
+def _curve(curve: RiskCoverage, level: str) -> Iterator[Block]:
     """Yield a few points of the risk-coverage curve, the surest decisions and all of them among them."""
     apart = f", {curve.unordered} decisions without a consistency not covered" if curve.unordered else ""
     count = len(curve.points)
@@ -285,6 +280,28 @@ def _curve(curve: RiskCoverage) -> Iterator[Block]:
         )
         for one in points
     )
-    yield Table.of(title, ("consistency >=", "decisions", "coverage", "accuracy", "95 %"), rows, texts=0)
+    yield Table.of(title, ("consistency >=", "decisions", "coverage", "accuracy", level), rows, texts=0)
     if steps > 1:
         yield Bullets((READ_OFF,))
+
+
+_ANSWERED: Final = 4  # criteria with a sentence of their own
+
+
+def calibration_answer(report: CalibrationReport) -> Iterator[Strong]:
+    """Yield what a calibration found, a sentence a criterion: how often right, of how many, and how many undecided."""
+    level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
+    for name, measured in list(report.criteria.items())[:_ANSWERED]:
+        about = report.judge if len(report.criteria) == 1 else f"{report.judge}, {name}"
+        yield Strong(f"{about}: {_answered(measured, said, level)}")
+
+
+def _answered(measured: CriterionCalibration, said: str, level: str) -> str:
+    if (right := measured.accuracy) is not None:
+        undecided = counted(measured.n - right.trials, "more case") if measured.n > right.trials else ""
+        left = f", {undecided} undecided" if undecided else ""
+        shown = f"{percent(right.value)} % of {counted(right.trials, 'decided labelled case')}"
+        return f"{said} {shown} ({level} {ends((right.low, right.high), 1, scale=100)}){left}"
+    if (errors := measured.errors) is not None:
+        return f"off by {fixed(errors.mean_absolute_error)} on average of {counted(errors.n, 'labelled score')}"
+    return f"how often it is right is not measured, by {calibration_size(measured)}"

@@ -1,20 +1,33 @@
-"""A check of judges for people: what fails, what is open, each property in numbers, what was not looked at."""
+"""A check and a passport of judges for people: what fails and what is open first, then each in numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.reporting.checkpage.cards import next_step, rule_text, status_word
-from judgeharness_integrations.reporting.checkpage.rendering import headline
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Table
-from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, percent, safe_text
+from judgeharness_integrations.analysis.certifying.certificate import candidates_text
+from judgeharness_integrations.reporting.checkfindings import (
+    headline,
+    next_command,
+    others,
+    property_name,
+    worst_first,
+)
+from judgeharness_integrations.reporting.checkpage.rendering import next_step, rule_text, status_word
+from judgeharness_integrations.reporting.measured import NO_RETEST, estimate_text, retest_text
+from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
+    from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
+    from judgeharness_integrations.analysis.probability.canary import CanaryCheck, CanaryReport
+    from judgeharness_integrations.analysis.probability.passport import FormChange, Passport, QuestionPassport, Trust
+    from judgeharness_integrations.analysis.statistics.means import Estimate
 
-_TABLES: Final = {"fail": "properties it fails", "inconclusive": "open properties", "pass": "properties it passes"}
+_TABLES: Final = {"fail": "properties that fail", "inconclusive": "inconclusive", "pass": "properties that pass"}
 _WORST: Final = {"fail": 3, "inconclusive": 1, "pass": 0, "not_checked": 0}  # cases that are shown
+_LEAD: Final = 100  # characters of what stands around a change
+_LONGEST: Final = 160  # characters of a change
 _PLAIN: Final = ("format", "verbosity")
 _COLUMNS: Final = ("property", "cases", "rate %\n[95 %]", "asked\nagain", "effect\n[95 %]")
 _COULD_SEE: Final = "could\nsee"  # of a pass it says nothing
@@ -25,40 +38,67 @@ _LEGEND: Final = (
         "found; all in per cent or points"
     ),
     (
-        "more cases: how many would settle what is open; asking them is a second look: a judge without faults is "
-        "twice as likely, at most, to fail at least one of two reports as a single one"
+        "more cases: how many would settle what is inconclusive; asking them is a second look: a judge without faults "
+        "is twice as likely, at most, to fail at least one of two reports as a single one"
     ),
+    "shown: what the judge read; {+what the change brought in+} stands in such brackets",
 )
 
 
-def checks_section(reports: Sequence[CheckReport]) -> Section:
-    """Return the reports of one or several judges: the answer, then a section a judge, those that fail first."""
-    ordered = sorted(reports, key=lambda report: -len(report.failed))
+def checks_section(reports: Sequence[CheckReport], *, source: Sequence[str] = ()) -> Section:
+    """Return the reports of one or several judges: the finding, what to do next, then a section a judge.
+
+    Args:
+        reports: judges that fail come first, whatever their order.
+        source: the arguments that name what was checked, for the command that comes next.
+
+    """
+    command = next_command(reports, source)
     return Section(
         title=headline(reports),
-        blocks=(*map(_judge, ordered), Section(title="how to read it", blocks=(Bullets(_LEGEND),), folded=True)),
+        blocks=(
+            *map(Strong, others(reports)),
+            *([f"next: {command}"] if command else []),
+            *map(_judge, worst_first(reports)),
+            Section(title="how to read it", blocks=(Bullets(_LEGEND),), folded=True),
+        ),
     )
 
 
 def _judge(report: CheckReport) -> Section:
     several = len({one.criterion for one in report.properties}) > 1
+    worst = list(_worst(report, several=several))
     parts = (
-        ("what passes though it is there", _small(report, several=several), False),
-        ("what speaks loudest against it", _worst(report, several=several), False),
-        ("beside that", _facts(report, several=several), False),
-        ("not checked", _unchecked(report, several=several), True),
-        ("about these answers", report.notes, True),
+        ("fails", _failed(report, several=several), False),
+        ("for example", worst[:1] if report.failed else (), False),
+        ("passes, though an effect is there", _small(report, several=several), False),
+        ("about these answers", report.notes, False),
+        ("more cases that speak against it", worst[1:] if report.failed else worst, True),
+        ("beside the properties", _facts(report, several=several), True),
+        ("not checked, and why", _unchecked(report, several=several), True),
         ("what pass and fail mean", (rule_text(report),), True),
     )
+    sections = [block for title, lines, folded in parts for block in _part(title, lines, folded=folded)]
+    shown = [block for block in sections if not block.folded]
+    numbers = tuple(_properties(report, several=several))
     return Section(
         title=_title(report),
         blocks=(
-            *_part("what it fails", _failed(report, several=several)),
+            *shown[: 2 if report.failed else 0],
             *_open(report, several=several),
-            *_properties(report, several=several),
-            *(block for title, lines, folded in parts for block in _part(title, lines, folded=folded)),
+            *_listed(report, several=several),
+            *shown[2 if report.failed else 0 :],
+            *([Section(title="every property in numbers", blocks=numbers, folded=True)] if numbers else []),
+            *(block for block in sections if block.folded),
         ),
     )
+
+
+def _listed(report: CheckReport, *, several: bool) -> Iterator[str]:
+    """Yield what passes and what was not checked, by name alone."""
+    for status, word in (("pass", "pass"), ("not_checked", "not checked")):
+        if names := [property_name(one, several=several) for one in report.properties if one.status == status]:
+            yield f"{word}: {len(names)} ({', '.join(names)})"
 
 
 def _title(report: CheckReport) -> str:
@@ -74,30 +114,26 @@ def _part(title: str, lines: Iterable[str], *, folded: bool = False) -> Iterator
         yield Section(title=title, blocks=(Bullets(shown),), folded=folded)
 
 
-def _name(check: PropertyCheck, *, several: bool) -> str:
-    return f"{check.criterion} · {check.name}" if several else check.name
-
-
 def _failed(report: CheckReport, *, several: bool) -> Iterator[str]:
     for check in report.properties:
         if check.status == "fail":
-            yield f"{_name(check, several=several)}: {check.reason}"
+            yield f"{property_name(check, several=several)}: {check.reason}"
     plain = [name for name in _PLAIN if name in report.failed]
     if plain and any(name.startswith("injection.") for name in report.failed):
         yield f"injections make an answer longer and format it: they may fail for the cause of {' and '.join(plain)}"
 
 
 def _open(report: CheckReport, *, several: bool) -> Iterator[Section]:
-    """Yield what is open; properties that lack the same stand together below what they lack."""
+    """Yield what is inconclusive; properties that lack the same stand together below what they lack."""
     groups: dict[str, dict[tuple[str, str], list[str]]] = {}
     for check in report.properties:
         if check.status == "inconclusive":
             seen, _, lacks = check.reason.rpartition(": ")
             step = "" if check.more_cases is not None else f". {next_step(check)}"
             alike = groups.setdefault(f"{lacks}{step}", {})
-            alike.setdefault((seen, _more(check)), []).append(_name(check, several=several))
+            alike.setdefault((seen, _more(check)), []).append(property_name(check, several=several))
     if groups:
-        yield Section(title="what is open", blocks=tuple(_grouped(groups)))
+        yield Section(title="inconclusive", blocks=tuple(_grouped(groups)))
 
 
 def _more(check: PropertyCheck) -> str:
@@ -152,16 +188,24 @@ def _small(report: CheckReport, *, several: bool) -> Iterator[str]:
     """Yield the effects within the tolerance that are more than chance."""
     for check in report.properties:
         if check.status == "pass" and check.adjusted_p is not None and check.adjusted_p <= report.alpha:
-            yield f"{_name(check, several=several)}: {check.reason}"
+            yield f"{property_name(check, several=several)}: {check.reason}"
 
 
 def _worst(report: CheckReport, *, several: bool) -> Iterator[str]:
-    for check in report.properties:
+    """Yield the cases that speak loudest, those of what fails first."""
+    for check in sorted(report.properties, key=lambda check: check.status != "fail"):
         for case in check.worst[: _WORST[check.status]]:
             raw = f": {safe_text(case.raw, 120)}" if case.raw else ""
             changed = f"{case.before} -> {case.after} under {case.perturbation}"
-            shown = f"; shown: {safe_text(case.shown, 120)}" if case.shown else ""
-            yield f"{_name(check, several=several)}: case {safe_text(case.case_id, 60)}, {changed}{raw}{shown}"
+            shown = f"; shown: {_shown(case)}" if case.shown else ""
+            name = property_name(check, several=several)
+            yield f"{name}: case {safe_text(case.case_id, 60)}, {changed}{raw}{shown}"
+
+
+def _shown(case: WorstCase) -> str:
+    """Return what the judge read, what the change brought in between `{+` and `+}`, cut where that ends or is long."""
+    pieces = (f"{{+{safe_text(text, _LONGEST)}+}}" if new else safe_text(text, _LEAD) for text, new in case.pieces)
+    return safe_text(" ".join(pieces), 2 * _LONGEST)
 
 
 def _facts(report: CheckReport, *, several: bool) -> Iterator[str]:
@@ -189,6 +233,128 @@ def _unchecked(report: CheckReport, *, several: bool) -> Iterator[str]:
     for check in report.properties:
         if check.status == "not_checked":
             reason = check.reason.replace(f"no sample of the probe {check.name}", "no sample of the probe")
-            reasons.setdefault(reason, []).append(_name(check, several=several))
+            reasons.setdefault(reason, []).append(property_name(check, several=several))
     for reason, names in reasons.items():
         yield f"{', '.join(names)}: {reason}"
+
+
+_CHANGES = ("form", "cases", "mean change\n[95 %]", "beyond the retest\n[95 %]", "one is off by\nat least")
+
+
+def passport_section(passport: Passport) -> Section:
+    """Return a passport for people."""
+    return Section(title=f"passport of {passport.judge}: {_answer(passport)}", blocks=tuple(_blocks(passport)))
+
+
+def canary_section(check: CanaryCheck) -> Section:
+    """Return what a passport's frozen states say, question by question."""
+    if check.elsewhere:
+        told = f"the passport on {check.passport} is {check.elsewhere}: take a new one"
+        return Section(title=f"canary: {check.judge} is another model", blocks=(Strong(told),))
+    still = f"nothing shows that {check.judge} has moved"
+    answer = f"{check.judge} has moved: {', '.join(check.moved)}" if check.moved else still
+    return Section(title=f"canary: {answer}", blocks=tuple(_rounds(check.questions)))
+
+
+def _rounds(reports: Mapping[str, CanaryReport]) -> Iterator[Block]:
+    columns = ("question", "rounds", "states", "evidence", "alarm from", "moved states")
+    rows = (
+        (
+            name,
+            str(report.days),
+            str(report.states),
+            fixed(report.evidence[-1], 2),
+            fixed(report.needed, 0),
+            "-" if report.alarm is None else str(len(report.moved)),
+        )
+        for name, report in reports.items()
+    )
+    yield Table.of("answers to frozen states", columns, rows)
+    for name, report in reports.items():
+        if not report.varied:
+            yield f"{name}: no answer ever changed, so that another round of the same adds no evidence"
+    level = sum(report.alpha for report in reports.values())
+    yield (
+        f"a model that has not moved raises an alarm in {percent(level)} % of passports at most, however often it is "
+        "looked at"
+    )
+
+
+def _answer(passport: Passport) -> str:
+    certified = [one for one in passport.questions if one.certified]
+    of = counted(len(passport.questions), "question")
+    worst = max((form.bound.low or 0.0 for one in passport.questions for form in one.forms), default=0.0)
+    off = f"; one of two wordings is off by {fixed(worst, 2)} at least" if worst > 0 else ""
+    return f"answers to {len(certified)} of {of} are certified{off}"
+
+
+def _blocks(passport: Passport) -> Iterator[Block]:
+    if not passport.calibrated:
+        model = passport.source.removeprefix("model:")
+        yield Strong(f"the labels are those of {model}, a model: what is certified is agreement with it")
+    if passport.soft:
+        yield (
+            f"labels are {passport.consensus}: the map is fitted on them, and a decision agrees with the labels of a "
+            "case where more than half of them are it"
+        )
+    levels = [one.trust.level for one in passport.questions if one.trust is not None]
+    if passport.candidates > 1 and levels:
+        yield candidates_text(passport.candidates, sum(levels) * passport.candidates)
+    for question in passport.questions:
+        yield from _question(question)
+    if passport.canary is not None and passport.canary.rounds:
+        states, rounds = len(passport.canary.states), len(passport.canary.rounds)
+        yield f"canary: {counted(states, 'frozen state')}, {counted(rounds, 'round')} of answers so far"
+
+
+def _question(question: QuestionPassport) -> Iterator[Block]:
+    yield Strong(f"{question.criterion}: {_decision(question)}")
+    if question.trust is not None:
+        yield from _trust(question.trust)
+    if question.noise is None:
+        yield f"{question.criterion}: {NO_RETEST}"
+        return
+    yield retest_text(question.noise)
+    if question.forms:
+        title = f"{question.criterion}: the same question in other forms"
+        yield Table.of(title, _CHANGES, map(_change, question.forms))
+
+
+def _decision(question: QuestionPassport) -> str:
+    trust = question.trust
+    if trust is None:
+        return f"none of {counted(question.cases, 'case')} has a label, so that no answer is certified"
+    if trust.threshold is None:
+        more = "" if trust.labels_needed is None else f"; about {counted(trust.labels_needed, 'label')} would do"
+        return f"no answer is certified: {trust.refusal}{more}"
+    return (
+        f"from a calibrated probability of {fixed(trust.threshold)} on, answers agree with the labels at least "
+        f"{percent(trust.agreement)} % of the time, with confidence {percent(1 - trust.level)} %; "
+        f"{percent(trust.covered)} % of {counted(question.cases, 'case')} reach it"
+    )
+
+
+def _trust(trust: Trust) -> Iterator[str]:
+    if trust.map is None:
+        return
+    yield (
+        f"{counted(trust.labelled, 'label')} in {counted(trust.clusters, 'cluster')}: skill over the base rate "
+        f"{estimate_text(trust.brier_skill)} (Brier), {estimate_text(trust.log_skill)} (log); calibration error "
+        f"{fixed(trust.ece_raw)} before the map and {fixed(trust.ece)} after it, out of fold; {trust.map}, fitted on "
+        f"{counted(trust.map.labels, 'label')} that set no threshold"
+    )
+
+
+def _change(form: FormChange) -> tuple[str, ...]:
+    bound = form.bound.low
+    return (
+        form.form,
+        str(form.n),
+        _in_two(form.change),
+        _in_two(form.excess),
+        "-" if not bound else fixed(bound),
+    )
+
+
+def _in_two(found: Estimate) -> str:
+    return f"{fixed(found.value)}\n{ends((found.low, found.high))}"

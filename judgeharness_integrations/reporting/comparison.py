@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from shlex import join
 from typing import Any, Final
 
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.comparison.configuration import DESIGN
+from judgeharness_integrations.analysis.comparison.difference import Difference
 from judgeharness_integrations.analysis.comparison.pairing import State
 from judgeharness_integrations.analysis.comparison.report import (
     COMPARISON_SCHEMA,
+    DESIGN,
     ComparisonReport,
     CriterionComparison,
     Flip,
     change_text,
+    difference_text,
     measure_text,
+    shares,
     size_text,
+    value_text,
 )
-from judgeharness_integrations.analysis.gates.report import STOPPED
+from judgeharness_integrations.analysis.gates.gate import STOPPED
 from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
+from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.markdown import section_markdown
-from judgeharness_integrations.reporting.sections import Bullets, Section, Strong, Table
+from judgeharness_integrations.reporting.sections import Bullets, Section, Table, section_markdown
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import distribution_text, p_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
 _NAMED: Final = 5
 _IN_REASON: Final = " expected of noise"  # as a reason that counts the flips says
+_MOST_RELABELLED: Final = 0.1  # of the cases: labels that differ more often are not of one question
 _OPEN: Final = frozenset({"no difference found", "cannot tell"})
 _MEANINGS: Final = {
     "positive_rate": " (of all cases, abstained and not graded ones too)",
@@ -63,8 +70,8 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
         yield f"the run {side} {STOPPED}{advice}"
     yield from report.shifted
     yield from report.certificates
-    if report.same_run:
-        yield "both sides are the same run: nothing can differ"
+    yield from report.apart
+    yield from report.picked
     for side, judges, criteria in (
         ("before", report.judges_before, report.criteria_before),
         ("after", report.judges_after, report.criteria_after),
@@ -86,6 +93,35 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
         )
     looks = ", at every look at once, about the population the cases are from" if report.sequential else ""
     yield f"{_level(report)} (weighted Holm); intervals hold 95 % each{looks}; seed {report.seed}"
+
+
+def lost(report: ComparisonReport, *, by_gold: bool = True) -> Iterator[str]:
+    """Yield what of the first run is missing from the second: a judge, a criterion, or more than half of its cases.
+
+    Cases whose gold label differs are of no use to a gate, either: labels that follow the judge hide that it got worse.
+    Not so where answers are new, or `by_gold` is false: the gate is about rates then.
+    A second run that its own gates ended, or a comparison while cases come in, has not lost what it left out.
+    """
+    if report.judges_before:
+        judges = named(report.judges_before)
+        yield f"judges of the first run missing from the second: {judges}; ask them, too, or choose others with --judge"
+    if report.criteria_before:
+        criteria = named([", ".join(one) for one in report.criteria_before])
+        yield (
+            f"criteria of the first run missing from the second: {criteria}; ask about them, too, or choose "
+            "others with --criterion"
+        )
+    waited_for = report.sequential or "after" in report.stopped
+    for one in () if waited_for else report.criteria:
+        if (missing := len(one.only_before)) > one.cases:
+            of = missing + one.cases
+            yield f"{titled(one)}: {missing} of {of} cases of the first run are missing from the second; ask them, too"
+    for one in report.criteria if by_gold and report.judged.question != "new answers" else ():
+        if (differing := len(one.relabelled)) > one.cases * _MOST_RELABELLED:
+            yield (
+                f"{titled(one)}: gold labels of {differing} of {one.cases} cases differ between the runs; "
+                "compare them under the same labels"
+            )
 
 
 def _bills(report: ComparisonReport) -> Iterator[str]:
@@ -193,8 +229,8 @@ def _power(one: CriterionComparison) -> Iterator[str]:
     unit = "points" if one.main.span == 1 else f"% of the scores' range ({one.main.span:g})"
     said = "" if found in one.reason else f"{found}; "  # where nothing was found the reason has it
     yield (
-        f"power: {said}{100 * power:.0f} % for a change of {100 * _DROP:g} {unit}; {needed} cases find one of "
-        f"{100 * one.detect:g} {unit}"
+        f"power: {said}a {100 * power:.0f} % chance to find a change of {100 * _DROP:g} {unit}; {needed} cases find "
+        f"one of {100 * one.detect:g} {unit}"
     )
 
 
@@ -224,6 +260,7 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
     return {
         "schema": COMPARISON_SCHEMA,
         "answer": report.answer,
+        "finding": comparison_finding(report).document(),
         "before": {"source": report.before, "run": report.run_before},
         "after": {"source": report.after, "run": report.run_after},
         "same_run": report.same_run,
@@ -235,6 +272,7 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
         "configuration": [asdict(one) for one in report.configuration],
         "shifted": list(report.shifted),
         "certificates": list(report.certificates),
+        "apart": list(report.apart),
         "only_before": _alone(report.judges_before, report.criteria_before),
         "only_after": _alone(report.judges_after, report.criteria_after),
         "criteria": [_criterion(one) for one in report.criteria],
@@ -309,25 +347,119 @@ def _state(state: State, distribution: Distribution) -> dict[str, Any]:
     }
 
 
-_MOST_CRITERIA: Final = 4  # whose details are not folded away
+_MOST_CRITERIA: Final = 4  # that are told one by one
+_FAR: Final = 0.1  # a change of a share that is named though nothing tested it
+
+
+def comparison_finding(report: ComparisonReport) -> Finding:
+    """Return what a comparison opens with: what was tested and what moved beside it, the same in every format."""
+    if report.same_run:
+        return Finding(answer="Both sides are the same run: nothing can differ", reasons=_reasons(report))
+    return Finding(answer=headline(report), reasons=_reasons(report), next=_next(report))
+
+
+def headline(report: ComparisonReport) -> str:
+    """Return the answer in one sentence: of one criterion with its change, of several how many of each."""
+    if len(report.criteria) == 1:
+        return _answer(report.criteria[0])
+    counts = Counter(one.answer for one in report.criteria)
+    told = ", ".join(f"{counts[answer]} {answer}" for answer in dict.fromkeys((report.answer, *counts)))
+    return f"{report.answer.capitalize()}: of {len(report.criteria)} criteria {told}"
+
+
+def _answer(one: CriterionComparison) -> str:
+    """Return what was tested and came out, and what moved beside it without a test."""
+    tested = one.reason if one.main is None else change_text(one.main)
+    quiet = one.answer == "no difference found" and one.main is not None
+    moved = [_moved(other) for other in one.beside if _has_moved(other) and (quiet or other.measure == "abstention")]
+    beside = f"; {'but ' if quiet else ''}{' and '.join(moved)}, not part of the test" if moved else ""
+    told = f" in {tested.partition(':')[0]}" if quiet else f": {tested}"
+    return f"{one.answer.capitalize()}{told}{beside}"
+
+
+def _has_moved(other: Difference) -> bool:
+    """Whether a measure that was not tested moved so far that a headline without it would mislead.
+
+    Coverage is what abstention leaves; it is named where cases that are not graded move it alone.
+    """
+    if other.measure == "coverage" or other.difference is None:
+        return False
+    beyond = other.low is not None and other.high is not None and (other.low > 0 or other.high < 0)
+    return beyond or (shares(other) and abs(other.difference) >= _FAR)
+
+
+def _moved(other: Difference) -> str:
+    """Return `abstained 4 -> 8 of 24`, or the change of another measure in its own unit."""
+    sides = [other.before or 0.0, other.after or 0.0]
+    if other.measure == "abstention":
+        first, second = (f"{round(side * other.n):,}" for side in sides)
+        return f"abstained {first} -> {second} of {counted(other.n, 'case')}"
+    return f"{measure_text(other)} {value_text(other, other.before)} -> {value_text(other, other.after)} of {other.n}"
+
+
+def _reasons(report: ComparisonReport) -> tuple[str, ...]:
+    """Return why, criterion by criterion, and that configurations differ."""
+    several = len(report.criteria) > 1
+    many = len(report.criteria) > _MOST_CRITERIA
+    told = [
+        f"{titled(one)}: {_answer(one)}" if several else one.reason
+        for one in report.criteria
+        if not many or one.answer not in _OPEN
+    ]
+    if report.configuration:
+        parts = ", ".join(dict.fromkeys(one.part for one in report.configuration))
+        told.append(f"the configurations differ in {parts}: a change may be the harness's")
+    return tuple(told)
+
+
+def _next(report: ComparisonReport) -> str:
+    """Return the command that follows: the cases that flipped, else how many cases would find a change."""
+    if not report.arguments_after:
+        return ""
+    if any(one.flips for one in report.criteria) or report.answer not in _OPEN:
+        return join(["judgeharness", "report", *report.arguments_after, "--html", "report.html"])
+    detect = f"{report.criteria[0].detect:g}"
+    return join(["judgeharness", "plan", "--pilot", report.arguments_after[0], "--difference", detect])
 
 
 def comparison_section(report: ComparisonReport) -> Section:
-    """Return a comparison for people: the answers, what the configurations differ in, what flipped, what to know."""
-    crowded = len(report.criteria) > _MOST_CRITERIA
+    """Return a comparison for people: the finding, what flipped, then what was measured and what to know, folded."""
+    found = comparison_finding(report)
     return Section(
-        title=f"{report.before} -> {report.after}: {report.answer}",
+        title=found.answer,
         blocks=(
-            *_changed(report),
-            *(block for one in report.criteria for block in (Strong(f"{titled(one)}: {one.answer}"), one.reason)),
+            *found.opening(),
             *(_flips(one) for one in report.criteria if one.flips),
+            *_measures(report),
+            f"{report.before} -> {report.after}",
+            *_changed(report),
             *(
-                Section(title=titled(one), blocks=(Bullets(tuple(details(one))),), folded=crowded)
+                Section(title=titled(one), blocks=(Bullets(tuple(details(one))),), folded=True)
                 for one in report.criteria
             ),
             Section(title="to know", blocks=(Bullets(tuple(caveats(report))),)),
         ),
     )
+
+
+def _measures(report: ComparisonReport) -> Iterator[Table]:
+    """Yield every measure before and after, what was tested first, of as many criteria as can be looked over."""
+    for one in report.criteria[:_MOST_CRITERIA]:
+        rows = [(found, found is one.main) for found in (*([] if one.main is None else [one.main]), *one.beside)]
+        columns = ("measure", "before", "after", "cases", "change\n[95 %]", "p")
+        cells = (
+            (
+                measure_text(found) + (" (tested)" if tested else ""),
+                value_text(found, found.before),
+                value_text(found, found.after),
+                str(found.n),
+                difference_text(found).replace(" [", "\n["),
+                p_text(found.p),
+            )
+            for found, tested in rows
+        )
+        if rows:
+            yield Table.of(titled(one), columns, cells)
 
 
 def _changed(report: ComparisonReport) -> Iterator[Section]:

@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
 
 from judgeharness_integrations.analysis.comparison.pairing import NOT_GRADED
 from judgeharness_integrations.analysis.comparison.report import (
-    change_text,
-    interval_text,
+    difference_text,
     measure_text,
     shares,
     value_text,
 )
-from judgeharness_integrations.reporting.comparison import caveats, details, differences, titled
-from judgeharness_integrations.reporting.html.charts import Tones, bar, decision_word, whisker
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.reporting.comparison import caveats, comparison_finding, details, differences, titled
+from judgeharness_integrations.reporting.html.charts import FIELDS, Tones, bar, decision_word, whisker
+from judgeharness_integrations.reporting.text import rationale
+from judgeharness_integrations.verdictlog.encoding import p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.comparison.difference import Difference
@@ -61,8 +62,18 @@ class NamedBar:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FlipText:
+    """A text of a flipped case, or two that are to be compared word by word: answers A and B, or before and after."""
+
+    name: str
+    text: str
+    other_name: str = ""
+    other: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FlipRow:
-    """A flipped case with the samples of both sides."""
+    """A flipped case with the samples of both sides, a reason of each, and what was judged."""
 
     case: str
     before: str
@@ -73,6 +84,9 @@ class FlipRow:
     samples_after: Bar
     gold: str
     p: str
+    anchor: str
+    reasons: tuple[str, str]
+    texts: tuple[FlipText, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,18 +149,11 @@ def _changes(one: CriterionComparison) -> Iterator[ChangeRow]:
             tested=place == 0 and one.main is not None,
             before=value_text(found, found.before),
             after=value_text(found, found.after),
-            change=_change(found),
+            change=difference_text(found),
             n=found.n,
             p=p_text(found.p),
             whisker=_whisker(found, _reach(alike)),
         )
-
-
-def _change(found: Difference) -> str:
-    if found.difference is None:
-        return f"{found.rose} changed"
-    size = f"{100 * found.difference:+.1f} points" if shares(found) else f"{found.difference:+.3f}"
-    return f"{size} {interval_text(found)}"
 
 
 def _reach(found: Sequence[Difference]) -> float:
@@ -202,7 +209,34 @@ def _flip(one: CriterionComparison, flip: Flip, tones: Tones) -> FlipRow:
         samples_after=samples(flip.after_distribution),
         gold="-" if flip.gold is None else decision_word(flip.gold),
         p=p_text(flip.p),
+        anchor=f"case-{quote(flip.case_id, safe='', errors='surrogatepass')}",
+        reasons=_reasons(one, flip),
+        texts=tuple(_texts(*flip.texts)),
     )
+
+
+def _reasons(one: CriterionComparison, flip: Flip) -> tuple[str, str]:
+    """Return a reason for the decision of each side, as far as the log keeps one."""
+    if flip.results is None:
+        return "", ""
+    rows = [rationale(result, one.criterion) for result in flip.results]
+    first, second = ("" if row is None else row.reasoning or row.raw or "" for row in rows)
+    return first, second
+
+
+def _texts(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[FlipText]:
+    """Yield what was judged: one by one where it is the same, before beside after where it changed."""
+    pair = before == after and bool(before.get("output")) and bool(before.get("output_b"))
+    for name in dict.fromkeys((*before, *after)):
+        first, second = before.get(name, ""), after.get(name, "")
+        word = FIELDS.get(name, name)
+        if pair and name in ("output", "output_b"):
+            if name == "output":
+                yield FlipText(name="Answer A", text=first, other_name="Answer B", other=before["output_b"])
+        elif first == second:
+            yield FlipText(name=word, text=first)
+        else:
+            yield FlipText(name=f"{word}, before", text=first, other_name=f"{word}, after", other=second)
 
 
 _HERE: Final = "judgeharness_integrations.reporting"
@@ -211,31 +245,25 @@ _HERE: Final = "judgeharness_integrations.reporting"
 def comparison_page(report: ComparisonReport) -> str:
     """Return the whole comparison as an HTML document, all flips included.
 
-    Every text of cases, judges and files is escaped, and a policy in the page allows its own style alone: there is no
-    script.
+    Every text of cases, judges and files is escaped, and a policy in the page allows its own style and script alone.
     """
-    from judgeharness_integrations.reporting.html.page import environment, style  # noqa: PLC0415 - loads Jinja
+    from judgeharness_integrations.reporting.html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
 
+    found = comparison_finding(report)
+    cards = [criterion_card(one) for one in report.criteria]
+    names = ((f"criterion-{place}", card.title) for place, card in enumerate(cards, start=1))
     return (
         environment(_HERE)
         .get_template("comparison.html")
         .render(
             style=style(),
-            headline=headline(report),
+            script=script(),
+            heading=f"{found.answer} ({report.before} compared with {report.after})",
+            sections=[("finding", "Finding"), *names, ("to-know", "To know")],
+            found=found,
             report=report,
             differences=list(differences(report)),
-            cards=[criterion_card(one) for one in report.criteria],
+            cards=cards,
             caveats=list(caveats(report)),
         )
     )
-
-
-def headline(report: ComparisonReport) -> str:
-    """Return the answer in one sentence: of one criterion with its change, of several how many of each."""
-    if len(report.criteria) == 1:
-        one = report.criteria[0]
-        change = one.reason if one.main is None else change_text(one.main)
-        return f"{one.answer.capitalize()}: {change}".replace(" -> ", " \N{RIGHTWARDS ARROW} ")
-    counts = Counter(one.answer for one in report.criteria)
-    told = ", ".join(f"{counts[answer]} {answer}" for answer in dict.fromkeys((report.answer, *counts)))
-    return f"{report.answer.capitalize()}: of {len(report.criteria)} criteria {told}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import NotInstalledError, UsageError
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.encoding import safe_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -193,7 +193,9 @@ def series_style(place: int) -> dict[str, Any]:
 
 
 def draw_risk_coverage(report: CalibrationReport, folder: Path) -> list[Path]:
-    """Draw accuracy against coverage, a line and its 95 % interval for each criterion, and return the files.
+    """Draw accuracy against coverage, a line and its interval for each criterion, and return the files.
+
+    Intervals are at `report.confidence`.
 
     Raises:
         NotInstalledError: matplotlib is not installed.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
+from judgeharness_integrations.analysis.gates.gate import NEAR_THE_BAR
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
 from judgeharness_integrations.reporting.sections import Block, Section, Strong, Table
-from judgeharness_integrations.verdictlog.plain import counted, percent
+from judgeharness_integrations.verdictlog.encoding import counted, percent
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
@@ -20,16 +20,29 @@ _NO_DESIGN = (
 )
 
 
-def planning_section(report: PlanningReport, *, money: Iterable[str] = ()) -> Section:
-    """Return a plan for people; `money` says what calls cost."""
-    return Section(title=f"plan: {_answer(report)}", blocks=tuple(_blocks(report, money)))
+def planning_section(report: PlanningReport, *, money: Iterable[str] = (), following: str = "") -> Section:
+    """Return a plan for people: how many cases, calls and labels, then what that rests on.
+
+    Args:
+        report: the plan.
+        money: what calls cost.
+        following: the command that comes next.
+
+    """
+    return Section(title=_answer(report), blocks=tuple(_blocks(report, money, following)))
 
 
 def _answer(report: PlanningReport) -> str:
     if (best := report.cheapest) is None:
-        return _unreached(report) if report.designs else _NO_DESIGN.partition(":")[0]
+        return f"plan: {_unreached(report) if report.designs else _NO_DESIGN.partition(':')[0]}"
+    goal = report.goal
+    wanted = f"a 95 % interval no wider than {goal.value:g}"
+    both = ""
+    if goal.kind != "width":
+        wanted, both = f"finding a difference of {goal.value:g}", " of both systems"
     samples = f"{best.perturbations} x {best.repetitions} samples (perturbations x repetitions)"
-    return f"the cheapest design is {samples} of {best.cases} cases, {best.calls} calls"
+    price = "" if best.price is None else f", {best.price:.2f} in money"
+    return f"{best.cases} cases x {samples}, {best.calls} calls{both}{price}: the cheapest design for {wanted}"
 
 
 def _unreached(report: PlanningReport) -> str:
@@ -39,21 +52,24 @@ def _unreached(report: PlanningReport) -> str:
     return f"no design{within} reaches the goal"
 
 
-def _blocks(report: PlanningReport, money: Iterable[str]) -> Iterator[Block]:
+def _blocks(report: PlanningReport, money: Iterable[str], following: str) -> Iterator[Block]:
     yield from map(Strong, _shifts(report))
-    yield from _basis(report)
-    yield from money
+    if following:
+        yield f"next: {following}"
+    yield from (f"advice: {advice}" for advice in report.advice)
     yield f"wanted: {_wanted(report)}"
+    yield from money
     if report.designs:
         yield _designs(report)
-    yield from (*(_design_notes(report) if report.designs else (_NO_DESIGN,)), *_labels(report))
-    if report.majority:
-        yield _majority(report)
+    yield from (*(_design_notes(report) if report.designs else (_NO_DESIGN,)), *_stopping(report))
+    yield from _labels(report)
+    yield from _basis(report)
     if report.variances is not None:
         yield _variances(report.variances)
         yield from _split(report)
-    yield from (f"advice: {advice}" for advice in report.advice)
-    yield f"gates: {NEAR_THE_BAR}"
+    if report.majority:
+        yield Section(title="how many samples decide as many would", blocks=(_majority(report),), folded=True)
+    yield Section(title="gates that are looked at on the way", blocks=(NEAR_THE_BAR,), folded=True)
 
 
 def basis_section(report: PlanningReport) -> Section:
@@ -211,6 +227,18 @@ def _design_notes(report: PlanningReport) -> Iterator[str]:
                 f"{name}: {one.perturbations} x {one.repetitions} samples (perturbations x repetitions) of {one.cases} "
                 f"cases, {one.calls} calls: {report.goal.kind} {one.reached:.3g}"
             )
+
+
+def _stopping(report: PlanningReport) -> Iterator[str]:
+    """Say what early stopping takes, of a judge that never wavers and of the pilot's."""
+    found = report.early_stopping
+    if found is None:
+        return
+    takes = f"of {counted(found.planned, 'sample')} a case {report.rule} takes {found.steady} of a steady judge"
+    if found.expected is not None:
+        saved = f"{percent(found.saved)} % of the calls saved" if found.saved else "nothing saved"
+        takes += f", {found.expected:.2f} expected over {counted(found.cases, 'pilot case')} ({saved})"
+    yield f"early stopping (curtail: true): {takes}; decisions are those of all samples"
 
 
 def _labels(report: PlanningReport) -> Iterator[str]:

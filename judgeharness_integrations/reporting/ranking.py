@@ -1,4 +1,4 @@
-"""A leaderboard for people: who is first, all judges, what they differ in, what they are worth together."""
+"""A leaderboard for people: who is first, all judges, what they differ in, and what is analysed beside it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD
+from judgeharness_integrations.analysis.ranking.analyses import ANALYSES
+from judgeharness_integrations.analysis.ranking.contrasts import NO_SPREAD
+from judgeharness_integrations.analysis.ranking.judgetable import answer_key, pairwise_criterion
+from judgeharness_integrations.analysis.ranking.rating import ranks_of
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.reporting.fragments.rendering import section_html
+from judgeharness_integrations.reporting.rankfindings import THOUSAND, elo_interval, rank_finding
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
-from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, p_text, percent
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, listed, p_text, percent
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import RuleFixed
+    from judgeharness_integrations.analysis.ranking.analyses import Portfolio
+    from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
     from judgeharness_integrations.analysis.ranking.contrasts import Contrast
+    from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap
+    from judgeharness_integrations.analysis.ranking.rating import Method, Rating
     from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.studying import RankStudy
 
 _FIRST_JUDGES: Final = 40  # that a leaderboard lists where there are more than it lists all of
 _MOST_JUDGES: Final = 50
-_MOST_OPENED: Final = 25  # judges of whom everything is shown without being asked for
-_MOST_CONTROLS: Final = 6
 _MOST_GROUPS: Final = 12  # of which Elo is shown
 _GROUPS_BESIDE: Final = 4  # in one table, of names in lines of so many characters
 _GROUP_LINE: Final = 12
 _AHEAD: Final = 3  # judges that the first is compared with, whatever comes of it
 _FEW_CONTRASTS: Final = 6
 _POWER: Final = Z95 + 0.8416212335729143  # standard errors that a difference found in 80 % of samples amounts to
-_METHODS: Final = {
-    "bradley-terry": "Bradley-Terry",
-    "conditional": "conditional maximum likelihood",
-    "eip": "EIP",
-}
+_MOST_CONTROLS: Final = 3  # judges of which it is told how they compare with the best control
 _RULES: Final = {"one_order": "right in the order as given", "both_orders": "right in each of the two orders"}
-_PLACES: Final = {
-    "above": "never wrong where another is right, so that no finite Elo exists",
-    "below": "never right where another is wrong, so that no finite Elo exists",
-}
 _Column: TypeAlias = "tuple[str, Callable[[JudgeRank], str]]"
 
 
@@ -49,8 +48,10 @@ def rank_section(
     rule_fixed: RuleFixed | None = None,
     beside: Iterable[Block] = (),
     not_measured: Sequence[str] = (),
+    following: str = "",
+    asked: bool = False,
 ) -> Section:
-    """Return a ranking for people.
+    """Return a ranking for people: who is first and what to buy, the leaderboard, and folded all that is beside it.
 
     Args:
         report: the ranking.
@@ -60,24 +61,44 @@ def rank_section(
         rule_fixed: whether the rule was chosen before the samples.
         beside: what was analysed besides, shown below the tables.
         not_measured: what else was not.
+        following: the command that comes next.
+        asked: whether what was analysed besides was asked for, and is not folded.
 
     """
+    found = rank_finding(report, following=following)
+    rests = tuple(_rests_on(report, answers, rule_fixed))
     return Section(
-        title=f"ranking of {source or counted(len(report.judges), 'judge')}",
+        title=found.answer,
         blocks=(
-            *report.unvaried,
-            *report.copies,
-            *_answer(report),
+            *map(Strong, (*report.unvaried, *report.copies, *report.apart)),
+            *found.opening(),
             *_leaderboard(report, whole=whole),
-            *_contrasts(report),
-            *_panels(report),
-            *beside,
+            Section(
+                title=f"ranking of {source or counted(len(report.judges), 'judge')}",
+                blocks=(Bullets(rests[:_RESTS]),),
+            ),
+            *_folded("differences", _contrasts(report)),
+            *_folded("several judges together", _panels(report)),
+            *_folded("beside the ranking", beside, folded=not asked),
             *_judges(report),
-            *_listed("what it rests on", _rests_on(report, answers, rule_fixed)),
-            *_listed("to know", report.diagnostics.sentences()),
-            *_listed("not measured", (*_not_measured(report), *not_measured)),
+            *_folded("right beside judges that read nothing", map(_bullet, report.controls())),
+            *_folded("more that it rests on", map(_bullet, rests[_RESTS:])),
+            *_folded("to know", map(_bullet, report.diagnostics.sentences())),
+            *_folded("not measured", map(_bullet, (*_not_measured(report), *not_measured))),
         ),
     )
+
+
+_RESTS: Final = 2  # sentences that are shown of what a ranking rests on
+
+
+def _bullet(sentence: str) -> Bullets:
+    return Bullets((sentence,))
+
+
+def _folded(title: str, blocks: Iterable[Block], *, folded: bool = True) -> Iterator[Section]:
+    if found := tuple(blocks):
+        yield Section(title=title, blocks=found, folded=folded)
 
 
 def rank_fragment(report: RankReport) -> str:
@@ -85,57 +106,17 @@ def rank_fragment(report: RankReport) -> str:
     return section_html(rank_section(report))
 
 
-def elo_interval(ci95: tuple[float, float]) -> str:
-    """Return an interval of Elo in words; of answers without any spread there is none."""
-    low, high = ci95
-    return "no interval, for want of any spread" if high - low < NO_SPREAD else f"95 % {ends(ci95, 0)}"
-
-
-def _listed(title: str, sentences: Iterable[str]) -> Iterator[Section]:
-    if lines := tuple(sentences):
-        yield Section(title=title, blocks=(Bullets(lines),))
-
-
-def _answer(report: RankReport) -> Iterator[str]:
-    first = [one for one in report.judges if one.rank == 1]
-    if not first:
-        yield Strong("nobody is ranked: the judges cannot be compared, see below")
-        return
-    names = ", ".join(one.judge for one in first)
-    rated = any((one.elo if report.method != "eip" else one.eip) is not None for one in report.judges)
-    by = _METHODS[report.method] if rated else "right of all labelled, since none has a rating"
-    yield Strong(f"first of {counted(len(report.judges), 'judge')} by {by}: {names}")
-    if standing := _standing(first[0], report.method):
-        yield standing
-    span = first[0].rank_range
-    if span is not None and report.method != "eip":
-        others = span[1] - 1
-        behind = f"{counted(others, 'other judge')} cannot be told from it"
-        yield (
-            f"{behind if others else 'every other judge is significantly behind it'}, at a false discovery rate of "
-            f"{100 * LEVEL:g} %"
-        )
-
-
-def _standing(one: JudgeRank, method: str) -> str:
-    if one.place in _PLACES:
-        return _PLACES[one.place]
-    if one.elo is None or one.ci95 is None:
-        return ""
-    right = f"right about {percent(one.right_of_labelled)} % of {counted(one.n, 'pair')}"
-    score = f"EIP {one.eip:.3f}; " if method == "eip" and one.eip is not None else ""
-    return f"{score}Elo {one.elo:.0f}, {elo_interval(one.ci95)}; {right}"
-
-
 def _leaderboard(report: RankReport, *, whole: bool) -> Iterator[Block]:
     many = len(report.judges) > _MOST_JUDGES and not whole
     columns: list[_Column] = [
-        *_ratings(report),
+        *_ratings(report, whole=whole),
         ("ranks", lambda one: "-" if one.rank_range is None else "{}-{}".format(*one.rank_range)),
         ("right", lambda one: percent(one.right_of_labelled)),
     ]
     if len({one.n for one in report.judges}) > 1:
         columns.append(("pairs", lambda one: str(one.n)))
+    if any(one.measures.cost is not None for one in report.judges):
+        columns.append(_MONEY)
     rows = (
         ["-" if one.rank is None else str(one.rank), one.judge, *(cell(one) for _, cell in columns)]
         for one in report.judges[: _FIRST_JUDGES if many else None]
@@ -144,20 +125,25 @@ def _leaderboard(report: RankReport, *, whole: bool) -> Iterator[Block]:
     if many:
         rest = len(report.judges) - _FIRST_JUDGES
         yield f"and {rest} more: --all lists them, --json and leaderboard.csv of --out hold them"
-    yield Bullets((*_legend(report), *_controls(report)))
+    yield Bullets((*_legend(report, whole=whole), *_controls(report)))
 
 
-def _ratings(report: RankReport) -> list[_Column]:
+_MONEY: Final[_Column] = (
+    "money,\n1000 pairs",
+    lambda one: fixed(None if one.measures.cost is None else THOUSAND * one.measures.cost, 2),
+)
+
+
+def _ratings(report: RankReport, *, whole: bool) -> list[_Column]:
     elo: list[_Column] = [
         ("Elo", lambda one: one.place if one.elo is None else fixed(one.elo, 0)),
         ("± 95 %", lambda one: _margin(one.se)),
     ]
-    if report.method == "conditional":
-        return elo
-    elo += [
-        ("cond.", lambda one: fixed(one.elo_conditional, 0)),
-        ("± 95 %", lambda one: _margin(one.se_conditional)),
-    ]
+    if whole and report.method != "conditional":
+        elo += [
+            ("cond.", lambda one: fixed(one.elo_conditional, 0)),
+            ("± 95 %", lambda one: _margin(one.se_conditional)),
+        ]
     return [("EIP", lambda one: fixed(one.eip)), *elo] if report.method == "eip" else elo
 
 
@@ -165,23 +151,26 @@ def _margin(se: float | None) -> str:
     return "-" if se is None or se < NO_SPREAD else fixed(Z95 * se, 0)
 
 
-def _legend(report: RankReport) -> Iterator[str]:
+def _legend(report: RankReport, *, whole: bool) -> Iterator[str]:
     by = "; EIP has no errors: those are Bradley-Terry's" if report.method == "eip" else ""
-    cond = "" if report.method == "conditional" else "; cond.: by conditional maximum likelihood"
+    cond = "; cond.: by conditional maximum likelihood" if whole and report.method != "conditional" else ""
     yield f"Elo: judges' mean 1500{cond}{by}"
     if report.method == "eip":
         yield "EIP: a score, not Elo; a judge has a high one by being right where right is rare"
     asked = {one.n for one in report.judges}
     of = counted(next(iter(asked)), "pair") if len(asked) == 1 else "the pairs asked about"
-    yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
+    yield f"ranks: the places that no significant difference rules out; right: per cent of {of}"
 
 
 def _controls(report: RankReport) -> Iterator[str]:
+    """Yield what judges that read nothing get right, and who is not better than the best of them, by name."""
     lines = list(report.controls())
-    yield from lines[:_MOST_CONTROLS]
-    if (more := len(lines) - _MOST_CONTROLS) > 0:
-        verb = "is" if more == 1 else "are"
-        yield f"and {counted(more, 'more judge')} that {verb} not better than the best control"
+    if len(lines) - 1 <= _MOST_CONTROLS:
+        yield from lines
+        return
+    yield from lines[:1]
+    names = [one.judge for one in report.judges if one.controls is not None and not one.controls.beaten]
+    yield f"not shown to be better than the best judge that reads nothing: {listed(names)}"
 
 
 def _contrasts(report: RankReport) -> Iterator[Block]:
@@ -254,11 +243,8 @@ def _panel_notes(report: RankReport) -> Iterator[str]:
 
 
 def _judges(report: RankReport) -> Iterator[Section]:
-    """Yield what is known of judges beside their ranks, folded away where they are many."""
-    blocks = (*_measures(report), *_groups(report))
-    if blocks:
-        folded = len(report.judges) > _MOST_OPENED
-        yield Section(title="each judge beside its rank", blocks=blocks, folded=folded)
+    """Yield what is known of judges beside their ranks."""
+    yield from _folded("each judge beside its rank", (*_measures(report), *_groups(report)))
 
 
 _SHARES: Final[tuple[_Column, ...]] = (
@@ -274,7 +260,6 @@ _USE: Final[tuple[_Column, ...]] = (
     ("answers\nfailed", lambda one: str(one.measures.failed)),
     ("un-\nparsed", lambda one: str(one.measures.unparsed)),
     ("tokens\na pair", lambda one: fixed(one.measures.tokens, 0)),
-    ("money,\n1000 pairs", lambda one: fixed(None if one.measures.cost is None else 1000 * one.measures.cost, 2)),
 )
 
 
@@ -358,7 +343,7 @@ def _pairs(report: RankReport) -> str:
     if report.cut:
         taken += f"{'' if report.n_cut else ' - 0 cut as the hardest'} (--cut {report.cut:g}, ties {report.cut_ties})"
     unlabelled = f"; {report.n_unlabelled:,} without a gold label" if report.n_unlabelled else ""
-    return f"{counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs:,} ranked by{unlabelled}"
+    return f"{counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs:,} in the ranking{unlabelled}"
 
 
 _MEASURED: Final = (
@@ -378,3 +363,135 @@ def _not_measured(report: RankReport) -> Iterator[str]:
         yield ", ".join(missing)
     for one in report.judges:
         yield from (f"money of {one.judge}: {remark}" for remark in one.measures.cost_remarks)
+
+
+_GROUP_SHARES: Final = (0.1, 0.5)  # of the matches
+_TOP: Final = 5
+_MENTIONED: Final = ("tokens", "money", "self_preference")
+_UNASKED: Final = ("groups", "against", "score_gaps", "audit")  # nobody misses what was not asked for
+
+
+def analysed_section(
+    study: RankStudy, made: Portfolio, *, source: str, rule_fixed: RuleFixed, whole: bool = False, following: str = ""
+) -> Section:
+    """Return a ranking and what was analysed beside it for people.
+
+    Args:
+        study: what was ranked.
+        made: what came out.
+        source: what was ranked, as the title names it.
+        rule_fixed: whether the rule was chosen before the samples.
+        whole: list every judge, however many.
+        following: the command that comes next.
+
+    """
+    return rank_section(
+        made.report,
+        following=following,
+        asked=bool(study.groups or made.against or made.score_gaps),
+        source=source,
+        whole=whole,
+        answers=len({answer_key(row) for row in study.rows}),
+        rule_fixed=rule_fixed,
+        beside=(*_analysis_groups(study, made), *_firmness(made), *_score_gaps(made)),
+        not_measured=tuple(_not_analysed(study, made)),
+    )
+
+
+def _analysis_groups(study: RankStudy, made: Portfolio) -> Iterator[Table]:
+    """Yield who is first in each group of pairs, and how like the order of all that group's is."""
+    if study.groups:
+        columns = (str(made.report.by), "first", "pairs", "judges", "Spearman", "same of\ntop 5, %")
+        alike = {one.group: one for one in made.groups}
+        rows = (_group(name, rating, made.report.method, alike.get(name)) for name, rating in study.groups.items())
+        yield Table.of("groups, each order against that of all pairs", columns, rows, texts=2)
+
+
+def _group(name: str, rating: Rating, method: Method, alike: RankCorrelation | None) -> list[str]:
+    ranks = ranks_of(rating, method, rating.matrix)
+    first = min(ranks, key=ranks.__getitem__, default="-")
+    counts = (str(len(rating.matrix.pairs)), str(len(rating.scores(method))))
+    like = (fixed(None if alike is None else alike.spearman), "-" if alike is None else _same(alike))
+    return [name, first, *counts, *like]
+
+
+def _same(one: RankCorrelation) -> str:
+    return percent(dict(one.top).get(_TOP))
+
+
+def _firmness(made: Portfolio) -> Iterator[Block]:
+    """Yield how alike the order is to others, a row each; nothing where there is no other."""
+    if rows := [*_correlated(made), *_fewer(made), *_without_one(made)]:
+        columns = ("compared", "judges", "Spearman", "Kendall", "same of\ntop 5, %")
+        yield Table.of("does the order hold?", columns, rows)
+    if any("eip" in (one.x, one.y) for one in made.methods) and made.report.method != "eip":
+        yield Bullets(("eip: a rating by which a judge stands high by being right where right is rare",))
+
+
+def _correlated(made: Portfolio) -> Iterator[list[str]]:
+    for one in made.methods:
+        if made.report.method in (one.x, one.y):
+            yield _correlation(f"{one.x} with {one.y}", one)
+    for comparison in made.robustness:
+        # the robustness sheet compares by Bradley-Terry and EIP again
+        if comparison.group is None and comparison.correlation is not None and "eip" not in comparison.name:
+            yield _correlation(comparison.name, comparison.correlation)
+    for other in made.against:
+        yield _correlation(f"{other.name} with {other.name_against}", other.correlation)
+        if other.correlation_without_generators is not None:
+            yield _correlation("the same without judges that wrote answers", other.correlation_without_generators)
+
+
+def _correlation(name: str, one: RankCorrelation) -> list[str]:
+    return [name, str(one.judges), fixed(one.spearman), fixed(one.kendall), _same(one)]
+
+
+def _fewer(made: Portfolio) -> Iterator[list[str]]:
+    for one in made.stability:
+        if one.group is None and one.fraction in _GROUP_SHARES:
+            name = f"{100 * one.fraction:.0f} % of the matches, {one.draws - one.unrated} of {one.draws} draws"
+            yield [name, "", fixed(one.spearman), fixed(one.kendall), percent(one.top5)]
+
+
+def _without_one(made: Portfolio) -> Iterator[list[str]]:
+    known = [(one.spearman, one) for one in made.leave_one_out if one.spearman is not None]
+    if known:
+        _, one = min(known, key=lambda entry: entry[0])
+        judges = str(len(made.leave_one_out) - 1)
+        yield [f"without {one.judge}, the worst of all", judges, fixed(one.spearman), fixed(one.kendall), "-"]
+
+
+def _score_gaps(made: Portfolio) -> Iterator[Block]:
+    """Yield how far apart scores put the better and the worse answer, a row a judge and criterion."""
+    if not made.score_gaps:
+        return
+    columns = ("judge", "criterion", "pairs", "gap", "95 %", "gap > 0", "ties", "un-\nscored")
+    title = "scores of single answers: the better minus the worse, in points"
+    yield Table.of(title, columns, map(_score_gap, made.score_gaps), texts=2)
+    told = "gap: mean over pairs, and its interval; gap > 0, ties: per cent of pairs; unscored: lack a score of a side"
+    missing = (f"{one.judge} scored both answers of no pair: no gap" for one in made.score_gaps if not one.pairs)
+    yield Bullets((told, *missing))
+
+
+def _score_gap(one: ScoreGap) -> list[str]:
+    shares = (percent(count / one.pairs if one.pairs else None) for count in (one.right, one.ties))
+    gap = (fixed(one.mean, 2), ends(one.ci95, 2))
+    return [one.judge, one.criterion, str(one.pairs), *gap, *shares, str(one.unscored)]
+
+
+def _not_analysed(study: RankStudy, made: Portfolio) -> Iterator[str]:
+    if not {"author", "author_b"} <= set(study.decisions.columns):
+        yield "self-preference (no columns author, author_b)"
+    elif pairwise_criterion(study.decisions) is None:
+        yield "self-preference (no criterion is a choice between A and B)"
+    # judges that are missing where only judges with Elo can stand
+    for name, judges in made.left_out.items():
+        yield f"Elo against {name}: without {', '.join(judges)} (no Elo)"
+    for one in made.against:
+        if one.unrated:
+            yield f"{one.name} with {one.name_against}: without {', '.join(one.unrated)} (no Elo in one of them)"
+    for name, reason in made.absent.items():
+        if name not in _MENTIONED and (name not in _UNASKED or reason != ANALYSES[name].needs):
+            yield f"{name.replace('_', ' ')}: {reason}"
+    if not made.stability and "stability" not in made.absent:
+        yield "class bias, stability, the weight of single judges, robustness: --out does"

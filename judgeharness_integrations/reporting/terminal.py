@@ -18,7 +18,7 @@ from rich.text import Text
 
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, on_one_line
 from judgeharness_integrations.reporting.sections import Table as TableBlock
-from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
+from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
 
 Row: TypeAlias = "Sequence[str | Text]"
 
@@ -47,7 +47,9 @@ def say(screen: Console, text: str, *, bullet: str = "", style: str = "") -> Non
     shown = bullet + text
     if screen.is_terminal:
         indent = " " * (len(bullet) + len(text) - len(text.lstrip()))
-        shown = textwrap.fill(shown, screen.width, subsequent_indent=indent, break_on_hyphens=False)
+        shown = textwrap.fill(
+            shown, screen.width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        )  # a path is copied whole
     screen.print(Text(shown, style), soft_wrap=True)
 
 
@@ -165,9 +167,20 @@ _LINES_WIDTH: Final = 160
 
 def show_section(section: Section, screen: Console, *, every: bool = False) -> None:
     """Print a section; `every`: with what is folded, and all examples."""
+    _show(section, screen, every=every)
+    if not every and _folds(section):
+        screen.print("\nmore: --all, or --json")
+
+
+def _show(section: Section, screen: Console, *, every: bool) -> None:
     if section.title:
         _show_line(Strong(section.title), screen)
     _show_blocks(section, screen, every=every)
+
+
+def _folds(section: Section) -> bool:
+    """Whether anything in it is folded."""
+    return any(block.folded or _folds(block) for block in section.blocks if isinstance(block, Section))
 
 
 def section_lines(section: Section, *, width: int = _LINES_WIDTH) -> list[str]:
@@ -179,15 +192,15 @@ def section_lines(section: Section, *, width: int = _LINES_WIDTH) -> list[str]:
 
 
 def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:
-    below_table = False
+    apart = False
     for block in section.blocks:
-        if below_table and not isinstance(block, Section | TableBlock):
+        if apart and not isinstance(block, Section | TableBlock):
             screen.print()
-        below_table = isinstance(block, TableBlock)
+        apart = isinstance(block, TableBlock) or (isinstance(block, Section) and (every or not block.folded))
         if isinstance(block, Section):
-            if every or not block.folded:
+            if apart:
                 screen.print()
-                show_section(block, screen, every=every)
+                _show(block, screen, every=every)
         elif isinstance(block, TableBlock):
             _show_table(block, screen, None if every else _EXAMPLES)
         elif isinstance(block, Bullets):
@@ -195,8 +208,6 @@ def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:
                 _show_line(line, screen, bullet="- ")
         else:
             _show_line(block, screen)
-    if not every and any(isinstance(block, Section) and block.folded for block in section.blocks):
-        screen.print("\nmore: --all, or --json")
 
 
 def _show_line(text: str, screen: Console, *, bullet: str = "") -> None:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judgeharness_integrations.analysis.aggregation.curtailing import positive_label
-from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-from judgeharness_integrations.analysis.certifying.wording import held_text
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.analysis.certifying.certificate import held_text
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, boundary
 from judgeharness_integrations.analysis.usage import Usage, reused_from, tokens_of
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
-from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
 _LONGEST_QUOTE = 300
@@ -65,10 +64,24 @@ def _samples(measured: CriterionResult) -> str:
     return f"{text} (stopped early after {asked})" if measured.censored else f"{text} ({asked} asked)"
 
 
+def under_passport(result: HarnessResult, criterion: str) -> str | None:
+    """Return what the passport that decided a result promises of a criterion, or why nothing; None without one."""
+    if result.design.passport is None:
+        return None
+    passport, state = result.design.passport
+    if not state.valid:
+        return f"passport {state}"
+    trust = next((one.trust for one in passport.questions if one.criterion == criterion and one.certified), None)
+    if trust is None:
+        return f"the passport on {passport.name} certifies no answer to it"
+    whom = "people" if passport.calibrated else passport.source.removeprefix("model:")
+    return f"passport on {passport.name}: decisions agree with {whom} at least {100 * trust.agreement:g} % of the time"
+
+
 def _calibrated(result: HarnessResult, criterion: str) -> str:
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
-        return "uncalibrated"
+        return under_passport(result, criterion) or "uncalibrated"
     if not state.valid:
         return f"calibration {state}"
     rates = report.criteria.get(criterion)
@@ -196,7 +209,7 @@ def _informal(result: HarnessResult, measured: CriterionResult) -> Iterator[str]
 def _headline(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     calibrated = result.calibration.criteria.get(measured.criterion) if result.calibration is not None else None
     if calibrated is None or result.calibration_source is None:
-        source, precision, recall = f"none ({_why_uncalibrated(result)})", None, None
+        source, precision, recall = f"none ({_why_uncalibrated(result, measured.criterion)})", None, None
     else:
         source, precision, recall = result.calibration_source, calibrated.precision, calibrated.recall
     yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
@@ -216,10 +229,10 @@ def _decision(measured: CriterionResult) -> str:
     return "NOT GRADED" if measured.verdict is None else safe_text(verdict_text(measured.verdict))
 
 
-def _why_uncalibrated(result: HarnessResult) -> str:
+def _why_uncalibrated(result: HarnessResult, criterion: str) -> str:
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
-        return "unknown" if result.counts_alone else "uncalibrated"
+        return "unknown" if result.counts_alone else under_passport(result, criterion) or "uncalibrated"
     if not state.valid:
         return f"calibration {state}"
     return f"{report.name} holds no label for it" if report.calibrated else f"{report.word} on {report.name}"
@@ -241,7 +254,11 @@ def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
         width = max(map(len, names), default=0)
         for name, p in zip(names, measured.perturbations, strict=True):
             flips = "" if p.flip_rate is None else f"  flip rate against none {number_text(p.flip_rate)}"
-            yield f"  {name:<{width}}  {p.valid}/{p.asked} valid  {distribution_text(p.sample_distribution)}{flips}"
+            moved = (
+                "" if p.probability_change is None else f"  probability moves by {number_text(p.probability_change)}"
+            )
+            samples = distribution_text(p.sample_distribution)
+            yield f"  {name:<{width}}  {p.valid}/{p.asked} valid  {samples}{flips}{moved}"
         for name, rate in measured.prompt_sensitivity.items():
             yield f"sensitivity to prompting: {safe_text(name, 60)} {number_text(rate)}"
     if (row := rationale(result, measured.criterion)) is not None:

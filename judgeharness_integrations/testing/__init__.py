@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
+    from judgeharness_integrations.judging.adapterkit import (
+        GARBAGE,
+        Bench,
+        Evaluator,
+        HarnessedEvaluator,
+        Native,
+        Script,
+    )
     from judgeharness_integrations.testing.conformance import (
         CHECKS,
         AdapterReport,
@@ -18,10 +25,10 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.judges import (
         RecordedJudge,
         ScriptedJudge,
+        SimulatedTruth,
         verdict_text,
     )
     from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
-    from judgeharness_integrations.testing.truth import SimulatedTruth
 
 __all__ = [
     "CHECKS",
@@ -48,18 +55,18 @@ __all__ = [
 # Loaded at first use: pytest imports the plugin beside them in every session.
 _HOMES = {
     "CHECKS": "conformance",
-    "GARBAGE": ".judging.bench",
+    "GARBAGE": ".judging.adapterkit",
     "AdapterReport": "conformance",
-    "Bench": ".judging.bench",
+    "Bench": ".judging.adapterkit",
     "CheckResult": "conformance",
-    "Evaluator": ".judging.bench",
-    "HarnessedEvaluator": ".judging.bench",
-    "Native": ".judging.bench",
+    "Evaluator": ".judging.adapterkit",
+    "HarnessedEvaluator": ".judging.adapterkit",
+    "Native": ".judging.adapterkit",
     "RecordedJudge": "judges",
-    "Script": ".judging.bench",
+    "Script": ".judging.adapterkit",
     "ScriptedJudge": "judges",
     "SimulatedJudge": "simulated",
-    "SimulatedTruth": "truth",
+    "SimulatedTruth": "judges",
     "check_adapter": "conformance",
     "check_bench": "conformance",
     "check_perturbation": "conformance",

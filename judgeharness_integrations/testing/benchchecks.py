@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.bench import (
+from judgeharness_integrations.judging.adapterkit import (
     GARBAGE,
     Bench,
     Evaluator,
@@ -23,9 +23,9 @@ from judgeharness_integrations.judging.bench import (
     Native,
     Script,
 )
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.labelset import CalibrationSet
 
 _T = TypeVar("_T")
 

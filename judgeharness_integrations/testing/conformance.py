@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation import Decision, Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation import rule as named_rule
+from judgeharness_integrations.judging.adapterkit import Bench
 from judgeharness_integrations.judging.adapters import Adapter, find_adapter
-from judgeharness_integrations.judging.bench import Bench
 from judgeharness_integrations.judging.cases import Case, case_id_of, output_texts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.testing.benchchecks import (

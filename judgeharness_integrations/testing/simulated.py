@@ -19,7 +19,7 @@ from judgeharness_integrations.judging.judge import (
     Judgment,
     Probe,
 )
-from judgeharness_integrations.testing.judges import SWAPPED
+from judgeharness_integrations.testing.judges import SimulatedTruth
 from judgeharness_integrations.testing.simulation import (
     KINDS,
     OUTCOME_OF,
@@ -39,8 +39,7 @@ from judgeharness_integrations.testing.simulation import (
     reads_texts,
     scale_of,
 )
-from judgeharness_integrations.testing.truth import SimulatedTruth
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
+from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
@@ -202,7 +201,7 @@ class SimulatedJudge(JudgeParameters):
         place = int(found.places[0])
         verdict: Verdict | None = self.scale.verdicts[place] if place >= 0 else None
         if swapped and isinstance(verdict, str):
-            verdict = SWAPPED.get(verdict, verdict)
+            verdict = EXCHANGED.get(verdict, verdict)
         answer = Answer(verdict=verdict, outcome=OUTCOME_OF.get(place, "ok"))
         raw = raw_text(place, float(found.preferences[0]))
         return Judgment(answers=(answer,), raw=raw, facts=evidence(self, question))

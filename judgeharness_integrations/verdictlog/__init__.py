@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
-from judgeharness_integrations.verdictlog.files import read_log, write_log
-from judgeharness_integrations.verdictlog.log import JsonlLog, MemoryLog, VerdictLog
+from judgeharness_integrations.verdictlog.files import JsonlLog, MemoryLog, VerdictLog, read_log, write_log
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""The columns of a file as rows: defaults, kinds and every complaint with its line."""
+"""The columns of a file as rows: defaults, kinds and every complaint with its line.
+
+Many small frozen values, made quickly where their maker vouches for all of their fields.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from sys import intern
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA, to_record
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
@@ -27,6 +29,24 @@ from judgeharness_integrations.verdictlog.row import (
     probabilities_from_json,
     verdict_from_json,
 )
+
+_T = TypeVar("_T")
+
+
+def drafted(kind: type[_T]) -> Callable[..., _T]:
+    """Return what makes values of a frozen dataclass with slots from all its fields, given in order and unnamed.
+
+    A frozen dataclass sets each of its fields through `object.__setattr__`, which for a row of the log is most of what
+    it costs. Here they are those of a draft of the same layout, which then becomes the value. Fields that are not given
+    are not set: whoever calls it gives all of them, each of its type.
+    """
+
+    def become(draft: Any) -> None:
+        draft.__class__ = kind
+
+    names = [(field.name, Any) for field in fields(kind)]  # type: ignore[arg-type]
+    return make_dataclass("_Draft", names, slots=True, eq=False, repr=False, namespace={"__post_init__": become})
+
 
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
 _Group: TypeAlias = "tuple[str, str | None]"
@@ -345,7 +365,7 @@ def _row(line: Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> Ver
     if not case_id:
         line.fail("case_id is empty.")
     verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold = layout.answer(line)
-    if verdict is None and outcome == "ok" and "probabilities" not in optional:
+    if verdict is None and outcome == "ok" and "probabilities" not in optional and line.verdict("verdict") is None:
         line.fail("outcome is 'ok' but the verdict is empty.")
     if "probabilities" in optional and outcome != "ok":
         line.fail(f"outcome is {outcome!r} but there are probabilities.")
@@ -372,8 +392,9 @@ def _row(line: Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> Ver
 def _verdict(line: Line) -> tuple[Verdict | None, Any]:
     verdict = line.verdict("verdict")
     outcome = line.text("outcome", "unparsed" if verdict is None else "ok")
-    if verdict == ABSTAIN:  # abstaining is the harness's decision; a judge that does not answer refused
-        return None, "refused"
+    if verdict == ABSTAIN:  # abstaining is the harness's decision, or a member's; a judge that does not answer refused
+        vote = outcome == "ok" and line.columns.get("schema") == LOG_SCHEMA and line.columns.get("outcome")
+        return None, "ok" if vote else "refused"
     if outcome not in OUTCOMES:
         line.fail(f"outcome {outcome!r} is not one of {', '.join(OUTCOMES)}.")
     if verdict is not None and outcome != "ok":

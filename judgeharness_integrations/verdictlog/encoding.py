@@ -1,4 +1,4 @@
-"""A row as the columns of a file, and texts as spreadsheets and stores can take them."""
+"""A row as the columns of a file, and texts as spreadsheets, stores and people can take them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, verdict_to_json
 
 QUOTE: Final = "'"  # what stands before a text that a spreadsheet would run
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
@@ -52,6 +52,7 @@ LONE_SURROGATES = "backslashreplace"
 ROW_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name != "attributes")
 COLUMNS = (*ROW_FIELDS, "schema")
 _VERDICTS = ("verdict", "gold")
+_VERDICT = ROW_FIELDS.index("verdict")
 _values = attrgetter(*ROW_FIELDS)
 _ALWAYS = frozenset({"case_id", "verdict", "judge", "criterion", "perturbation", "repetition", "swapped", "outcome"})
 
@@ -74,6 +75,8 @@ def field_record(row: VerdictRow) -> dict[str, Any]:
     for name in _VERDICTS:
         if isinstance(record.get(name), frozenset):
             record[name] = verdict_to_json(record[name])
+    if row.abstains:
+        record["verdict"] = ABSTAIN
     if row.probabilities is not None:
         record["probabilities"] = dict(row.probabilities)
     record["schema"] = LOG_SCHEMA
@@ -108,6 +111,8 @@ def to_cells(row: VerdictRow, attributes: Sequence[str], *, quoted: bool = False
         cell is not own and own[:1] != QUOTE for cell, own in zip(safe, cells, strict=True) if isinstance(own, str)
     )
     place, cells = len(ROW_FIELDS), safe if runs or quoted else cells
+    if row.abstains:
+        cells[_VERDICT] = ABSTAIN
     return [*cells[:place], QUOTED if runs or quoted else LOG_SCHEMA, *cells[place:]]
 
 
@@ -128,6 +133,8 @@ TEXT_COLUMN = "text_digest"  # what a case asks, its answers in their order
 CALIBRATION_RUN = "/calibration"  # ends the name of the run of a run's labelled cases
 CALL_COLUMNS = ("response_id", "cached", "warning", "parser_conflict", "output_mode")  # what a row tells of its call
 LABEL_COUNT = "label_count"  # how many annotators labelled a case
+PLANNED_CASES = "planned_cases"  # on rows of a run that ended early, where they are exported: how many cases it had
+ENDED_BY = "ended_by"  # beside it: `gate` of one that its own gates ended, else the state it ended in
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
 
 
@@ -244,3 +251,77 @@ def check_columns(name: str | None, known: Collection[str]) -> None:
     for column in () if name is None else columns_together(name, known):
         if column not in known:
             raise UnknownNameError("column", column, known)
+
+
+SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
+_SMALLEST_P = 0.001  # that is shown
+_SPLIT_SECOND = re.compile(r"(?<=[T ][0-9]{2}:[0-9]{2}:[0-9]{2})[.,][0-9]+")
+
+
+def safe_text(text: str, limit: int = 400) -> str:
+    """Return a text on one line without control and bidi characters, cut at `limit` characters."""
+    given = text[: 4 * limit]
+    if not given.isprintable():
+        given = "".join(c if c.isprintable() else " " for c in given)
+    shown = " ".join(given.split())
+    return shown if len(shown) <= limit and len(text) <= 4 * limit else shown[: limit - 1] + "…"
+
+
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """Return `1 case`, `2,000 cases`."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
+    """Return the first names, and how many more there are: `a, b and 3 more`, or `a, 1; b, 2; and 3 more`."""
+    more = f"{' ' if between == ', ' else between}and {len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
+def number_text(value: float | None) -> str:
+    """Return a rate with up to three decimals (`0.625`, `1.0`), `none` when it was not measured."""
+    if value is None:
+        return "none"
+    return f"{value:.3f}".rstrip("0") + ("0" if f"{value:.3f}".endswith(".000") else "")
+
+
+def fixed(value: float | None, digits: int = 3) -> str:
+    """Return `0.120`, `-` for what was not measured, and never a zero with a minus."""
+    return "-" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as `83.1`, `-` for what was not measured."""
+    return fixed(None if value is None else 100 * value, 1)
+
+
+def share(part: int, whole: int) -> str:
+    """Return `89.3 of 419`: a share of a number of things, in per cent."""
+    return f"{percent(part / whole if whole else None)} of {whole}"
+
+
+def ends(interval: tuple[float | None, float | None] | None, digits: int = 3, *, scale: float = 1) -> str:
+    """Return an interval as `[0.050, 0.130]`, `-` where there is none."""
+    low, high = interval or (None, None)
+    return "-" if low is None or high is None else f"[{fixed(scale * low, digits)}, {fixed(scale * high, digits)}]"
+
+
+def p_text(value: float | None, *, none: str = "-") -> str:
+    """Return a p-value as `.031`, `1.000` or `<.001`; `none` when there is none."""
+    if value is None:
+        return none
+    return "<.001" if value < _SMALLEST_P else f"{value:.3f}".removeprefix("0")
+
+
+def time_text(written: str) -> str:
+    """Return an ISO 8601 time to the second, as people read it; any other text as it is."""
+    return _SPLIT_SECOND.sub("", written)
+
+
+def distribution_text(distribution: Mapping[Verdict, int]) -> str:
+    """Return `{PASS: 5, FAIL: 3}`."""
+    return (
+        "{"
+        + ", ".join(f"{safe_text(verdict_text(verdict), 60)}: {count}" for verdict, count in distribution.items())
+        + "}"
+    )

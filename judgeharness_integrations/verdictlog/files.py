@@ -1,4 +1,4 @@
-"""Reading and writing verdict logs: CSV and JSONL, plain or gzipped, Parquet; databases are read as well."""
+"""What keeps rows: in memory, and in files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from functools import lru_cache, partial
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
@@ -36,11 +37,10 @@ from judgeharness_integrations.verdictlog.encoding import (
     to_values,
     unquoted,
 )
-from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
+from judgeharness_integrations.verdictlog.row import TOKENS, RowKey, VerdictRow
 
 if TYPE_CHECKING:
     from os import PathLike
-
 
 _GROUP = 10_000  # rows held at a time
 _MARK = b"judgeharness.schema"  # in the file's metadata: its texts are escaped, its verdicts are JSON
@@ -143,6 +143,19 @@ def _format(path: Path) -> str:
     return kind
 
 
+def _absent(path: Path) -> LogFormatError:
+    return LogFormatError(
+        f"{path}: cannot be read: there is no such file or folder; give the name of one that is there."
+    )
+
+
+def _format_there(path: Path) -> str:
+    """Return the format of a file that is to be read."""
+    if not path.suffix and not path.exists():  # a folder, perhaps
+        raise _absent(path)
+    return _format(path)
+
+
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file for reading, gzipped or not by its first bytes.
@@ -157,6 +170,8 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         opened = gzip.GzipFile(path, "rb") if zipped else path.open("rb")
         with opened as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
             yield text
+    except FileNotFoundError as error:
+        raise _absent(path) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LogFormatError(f"{path}: cannot be read ({reason}).") from error
@@ -238,7 +253,7 @@ def iter_records(path: str | PathLike[str]) -> Iterator[Record]:
 
     """
     path = Path(path)
-    kind = _format(path)
+    kind = _format_there(path)
     if kind in _TEXTS:
         with open_text(path) as text:
             if kind == ".csv":
@@ -272,7 +287,7 @@ def iter_cells(path: str | PathLike[str], *, attributes: Sequence[str]) -> Itera
 
     """
     path = Path(path)
-    kind = _format(path)
+    kind = _format_there(path)
     if kind == ".csv":
         with open_text(path) as text:
             yield from _csv_cells(text, str(path))
@@ -343,7 +358,7 @@ def read_log(path: str | PathLike[str], *, labels: bool = False) -> list[Verdict
         LogStorageError: a database cannot be read.
 
     """
-    if _format(Path(path)) != ".csv":
+    if _format_there(Path(path)) != ".csv":
         return decode(read_records(path), source=str(path), labels=labels)
     # its records take four times the memory of its rows, and a fifth of the time to read them twice
     return list(iter_decoded(lambda: iter_records(path), source=str(path), labels=labels, held=True))
@@ -397,3 +412,76 @@ def _write_csv(rows: Iterable[VerdictRow], text: IO[str]) -> None:
     names = [defused(name) for name in extra]
     writer.writerow([*COLUMNS, *names])
     writer.writerows(to_cells(row, extra, quoted=names != extra) for row in rows)
+
+
+class VerdictLog(Protocol):
+    """Where rows go. Appending a row whose key is known changes nothing."""
+
+    def append(self, rows: Iterable[VerdictRow]) -> None:
+        """Add rows that are not in the log yet."""
+
+    def rows(self, **where: Any) -> Iterator[VerdictRow]:
+        """Yield the rows whose fields equal `where`, in the order they came."""
+        ...
+
+
+class MemoryLog:
+    """A verdict log in memory."""
+
+    def __init__(self, rows: Iterable[VerdictRow] = ()) -> None:
+        """Start with the given rows."""
+        self._rows: dict[RowKey, VerdictRow] = {}
+        self.append(rows)
+
+    def append(self, rows: Iterable[VerdictRow]) -> None:
+        """Add rows that are not in the log yet."""
+        for row in rows:
+            self._rows.setdefault(row.key, row)
+
+    def rows(self, **where: Any) -> Iterator[VerdictRow]:
+        """Yield the rows whose fields equal `where`, in the order they came."""
+        for row in self._rows.values():
+            if all(getattr(row, name) == value for name, value in where.items()):
+                yield row
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+
+class JsonlLog:
+    """A log that also writes every row to a JSONL file as it comes, so that an interrupted run leaves a valid one."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Start a new file; an existing one is replaced."""
+        self.path = Path(path)
+        if self.path.suffix.lower() != ".jsonl":
+            raise LogFormatError(f"{path}: a log that is appended to is .jsonl.")
+        self._keys: set[RowKey] = set()
+        self._file = open(  # noqa: SIM115 - open as long as the log is
+            self.path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only
+        )
+
+    def append(self, rows: Iterable[VerdictRow]) -> None:
+        """Write rows that are not in the log yet and flush them."""
+        fresh: dict[RowKey, VerdictRow] = {}
+        for row in rows:
+            if row.key not in self._keys:
+                fresh.setdefault(row.key, row)
+        self._keys.update(fresh)
+        self._file.writelines(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in fresh.values())
+        self._file.flush()
+
+    def rows(self, **where: Any) -> Iterator[VerdictRow]:
+        """Yield the rows of the file whose fields equal `where`."""
+        yield from MemoryLog(read_log(self.path) if self._keys else ()).rows(**where)
+
+    def __enter__(self) -> Self:
+        """Use the log as a context that closes its file."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._file.close()

@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import LogFormatError
 from judgeharness_integrations.verdictlog.decoding import CORE, NUMBERS, Line, Record, iter_decoded, perturbation_of
 from judgeharness_integrations.verdictlog.encoding import CLUSTER_COLUMN, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.files import Cells, Columns, iter_cells
-from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe
+from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe, plainness
 
 Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
 _Attributes: TypeAlias = "tuple[tuple[str, str | float], ...]"
@@ -137,7 +137,8 @@ class _Layout:
         """Return what matters of a line as a record, without its case."""
         record = self._columns.record(cells)
         called = {"call_id": "call"} if record.get("call_id") not in (None, "") else {}
-        return {name: record[name] for name in self._core if name in record} | called | dict(self._attributes_of(cells))
+        core = (*self._core, "schema")  # which a record of a database has, though no column of it
+        return {name: record[name] for name in core if name in record} | called | dict(self._attributes_of(cells))
 
     def check_numbers(self, cells: Sequence[Any], source: str, line: int) -> None:
         """Raise a LogFormatError where evidence that is a number holds none."""
@@ -210,7 +211,7 @@ class _Tree:
             run, judge = read.text("run", ""), read.text("judge", "judge")
             group = self._groups.setdefault((run, judge), _Group(run=run, judge=judge))
             asked_under = perturbation_of(read)
-            rank = (asked_under != "none", asked_under, read.integer("repetition") or 0)
+            rank = plainness(asked_under, read.integer("repetition") or 0)
             voted = not is_probe(asked_under)
             self._answers[mark] = _Answer(group=group, line=line, record=record, rank=rank if voted else None)
         return self._answers[mark]

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 __all__ = [
     "ABSTAIN",
     "EVERY_CRITERION",
+    "EXCHANGED",
     "FIRST_ROW_ONLY",
     "OUTCOMES",
     "PROBE",
@@ -22,6 +23,7 @@ __all__ = [
     "CutOff",
     "Ending",
     "Label",
+    "ModelUsage",
     "Outcome",
     "ProbeName",
     "RowKey",
@@ -33,6 +35,7 @@ __all__ = [
     "is_number",
     "is_probe",
     "most_probable",
+    "plainness",
     "probabilities_from_json",
     "probe_name",
     "verdict_from_json",
@@ -49,6 +52,8 @@ RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
 CaseKey: TypeAlias = "tuple[str, str, str]"
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
+# what one of two answers is in the other order
+EXCHANGED: Final[Mapping[Verdict, Literal["A", "B"]]] = {"A": "B", "B": "A"}
 EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
 TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
 FIRST_ROW_ONLY = ("raw", *TOKENS, "latency_s", "attempts")  # of the rows of one call
@@ -62,8 +67,9 @@ LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores bel
 class VerdictRow:
     """One answer, in the canonical frame: already mapped back through the perturbation's inverse.
 
-    `verdict` is None exactly when `outcome` is not `ok`, with one exception: `probabilities` of which no label is the
-    most probable one. They hold every label, or the text of every level of a score, as the judge gave them.
+    `verdict` is None exactly when `outcome` is not `ok`, with one exception: an answer that is for no label. Either its
+    `probabilities` have no highest one, or it is the vote of a panel's member that abstained, which files write as
+    `ABSTAIN`. Probabilities are of every label, or of the text of every level of a score, as the judge gave them.
     `call_id` joins the rows of one judge call; tokens, latency (seconds), attempts and raw text stand on the first of
     them, so that sums are right. `input_tokens` are all tokens read; `cached_input_tokens` and `cache_write_tokens` are
     those of them that the provider read from its prompt cache or wrote to it. `service_tier` is the tier that served
@@ -118,6 +124,11 @@ class VerdictRow:
     def answered(self) -> bool:
         """Whether the judge answered: with a verdict, or with probabilities of which none is the highest."""
         return self.outcome == "ok"
+
+    @property
+    def abstains(self) -> bool:
+        """Whether it is the vote of a panel's member that abstained: an answer without verdict and probabilities."""
+        return self.verdict is None and self.outcome == "ok" and self.probabilities is None
 
     @property
     def error_kind(self) -> str | None:
@@ -280,6 +291,11 @@ def voting(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
     return [row for row in rows if not is_probe(row.perturbation)]
 
 
+def plainness(perturbation: str, repetition: int) -> tuple[bool, str, int]:
+    """Return the rank of an answer among those to a case: the lowest is to its plainest question."""
+    return perturbation != "none", perturbation, repetition
+
+
 Ending: TypeAlias = Literal["complete", "cut_off", "refused"]
 _MANY = 0.05  # of the answers: more than a few long ones
 # As OpenAI, Anthropic, Gemini, Bedrock, Cohere, Ollama and the servers of open models say it, in lower case.
@@ -333,3 +349,59 @@ class CutOff:
             f"{lost} of {self.answers} answers were cut off (finish reason {words}) and hold no verdict: "
             "let the judge's model write more output tokens"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUsage:
+    """What one judge used of one model and tier in a run. Sums that nothing was reported for are None.
+
+    Rows that share a `call_id` are one call, a row without one is a call of its own. An answer is paid for when its
+    call did not fail, or failed with replies that were billed, was not re-used and did not come from a cache; tokens
+    are those of such answers alone.
+
+    Args:
+        judge: its name.
+        model: as the rows name it.
+        service_tier: that served, as the rows name it.
+        rows: number of rows.
+        cases: cases with a row.
+        calls: calls with a row.
+        reused_calls: calls that an earlier run paid for.
+        made_calls: calls that were made: neither re-used nor given up before the first attempt.
+        unreported_calls: answers paid for that reported no tokens.
+        unpriced_calls: answers paid for that did not report both counts, so that their cost is not known.
+        attempts: attempts of all calls.
+        input_tokens: tokens read.
+        output_tokens: tokens written.
+        cached_input_tokens: tokens read from the provider's prompt cache, among `input_tokens`.
+        cache_write_tokens: tokens written to that cache, among them as well.
+        latency_s: sum over calls, in seconds.
+        errors: rows of calls that failed.
+        largest_input: the most tokens one call read.
+        largest_output: the most tokens one call wrote.
+        largest_cache_write: the most tokens one call wrote to the provider's prompt cache.
+        least_cached_input: the fewest tokens one call read from that cache.
+
+    """
+
+    judge: str
+    model: str | None
+    service_tier: str | None = None
+    rows: int
+    cases: int
+    calls: int
+    reused_calls: int = 0
+    made_calls: int = 0
+    unreported_calls: int = 0
+    unpriced_calls: int = 0
+    attempts: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    latency_s: float | None = None
+    errors: int = 0
+    largest_input: int | None = None
+    largest_output: int | None = None
+    largest_cache_write: int | None = None
+    least_cached_input: int | None = None

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
 from judgeharness_integrations.redacting import REDACTED
+from judgeharness_integrations.verdictlog.encoding import ENDED_BY, PLANNED_CASES
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import VerdictRow
     from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 __all__ = [
+    "BY_GATE",
     "EXPORTS",
     "LOG",
     "MARK",
     "RESULTS",
     "SUMMARY",
     "VERDICTS",
+    "EndedEarly",
+    "ended_early",
     "folder_of",
+    "json_lines",
     "log_of",
+    "marked",
+    "marks_of_run",
+    "opened_lines",
     "read_mark",
     "record_of",
     "rows_of_folder",
@@ -108,6 +119,78 @@ def rows_of_folder(folder: Path, run: str | None) -> list[VerdictRow]:
         return read_log(folder / VERDICTS)
 
 
+BY_GATE: Final = "gate"
+
+
+def marked(rows: Iterable[VerdictRow], planned: Mapping[str, int], *, ended_by: str) -> Iterator[VerdictRow]:
+    """Yield rows which say, of a run with cases that were never asked, how many there were and why it ended.
+
+    A copy of them elsewhere would pass for the rows of a whole run.
+
+    Args:
+        rows: of one run.
+        planned: judge -> cases of the run.
+        ended_by: `gate` or the state of the run.
+
+    """
+    listed = list(rows)
+    asked: dict[str, set[str]] = {}
+    for row in listed:
+        asked.setdefault(row.judge, set()).add(row.case_id)
+    marks = marks_of_run({judge: len(cases) for judge, cases in asked.items()}, planned, ended_by=ended_by)
+    for row in listed:
+        yield replace(row, attributes={**row.attributes, **marks[row.judge]}) if marks else row
+
+
+def marks_of_run(
+    asked: Mapping[str, int], planned: Mapping[str, int], *, ended_by: str
+) -> dict[str, dict[str, str | float]]:
+    """Return judge -> what its rows say of a run with cases that were never asked, see `marked`; empty of a whole one.
+
+    Args:
+        asked: judge -> cases it was asked about.
+        planned: judge -> cases of the run.
+        ended_by: `gate` or the state of the run.
+
+    """
+    if all(asked.get(judge, 0) >= count for judge, count in planned.items()):
+        return {}
+    return {judge: {PLANNED_CASES: planned.get(judge, count), ENDED_BY: ended_by} for judge, count in asked.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedEarly:
+    """What rows apart from their folder say of their run: judge -> cases that were asked, and that there were."""
+
+    asked: Mapping[str, int]
+    planned: Mapping[str, int]
+    by_gate: bool
+
+
+def ended_early(file: Path, run: str | None) -> EndedEarly | None:
+    """Return what the rows of a file say of a run that ended early (`marked`); None where they say nothing.
+
+    Raises:
+        LogFormatError: it cannot be read.
+
+    """
+    from judgeharness_integrations.verdictlog.files import iter_records, read_log  # noqa: PLC0415 - who needs a path reads no rows
+
+    if not any(PLANNED_CASES in str(record) for record in islice(iter_records(file), 1)):
+        return None  # each row would say so
+    rows = [row for row in read_log(file) if run in {None, row.run}]
+    told = {row.judge: row.attributes for row in rows if PLANNED_CASES in row.attributes}
+    if not told or len({row.run for row in rows}) > 1:
+        return None
+    asked = {judge: len({row.case_id for row in rows if row.judge == judge}) for judge in {row.judge for row in rows}}
+    planned = {judge: int(float(told.get(judge, {}).get(PLANNED_CASES, 0))) for judge in asked}
+    return EndedEarly(
+        asked=asked,
+        planned={judge: max(count, planned[judge]) for judge, count in asked.items()},
+        by_gate=any(one.get(ENDED_BY) == BY_GATE for one in told.values()),
+    )
+
+
 def read_mark(file: Path) -> Mapping[str, Any]:
     """Return what a run's mark says.
 
@@ -120,3 +203,41 @@ def read_mark(file: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read ({error}): delete it, or give another --out.") from error
     return found if isinstance(found, dict) else {}
+
+
+def opened_lines(path: Path) -> TextIO:
+    """Open a file of lines for reading, one that ends with `.gz` as what it was compressed from."""
+    if path.suffix == ".gz":
+        import gzip  # noqa: PLC0415 - loaded at first use
+
+        return gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass")
+    return path.open(encoding="utf-8", errors="surrogatepass")
+
+
+def json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file; a last line that was cut off in writing is left out.
+
+    Raises:
+        ConfigError: the file cannot be read, or a line before the last is damaged.
+
+    """
+    try:
+        with opened_lines(path) as file:
+            lines = file.read().split("\n")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(
+            f"{path.parent} holds no results of a run ({path.name}: {reason}): give the folder that `judgeharness run "
+            "--out` wrote, recorded results, or a verdict log with --rule."
+        ) from error
+    written = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    for number, line in written:
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            if number == written[-1][0]:
+                return
+            raise ConfigError(f"{path}: line {number} is damaged: write the file again.") from error
+        if not isinstance(found, dict):
+            raise ConfigError(f"{path}: line {number} holds no JSON object: write the file again.")
+        yield found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("google.adk")
 
+from support.adk_answers import JudgePrompt
 from support.adk_bench import (
     FINAL_RESPONSE,
     always,
@@ -27,9 +29,11 @@ from support.adk_bench import (
     write_agent_folder,
 )
 from support.adk_outcomes import MATCH, MULTI_TURN
+from support.openai_replies import Reply, Request
 from support.openai_server import OpenAIServer
+from support.provider_server import ProviderServer
 
-from judgeharness_adk.evalsets import read_eval_set
+from judgeharness_adk.invocations import read_eval_set
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.verdictlog import read_log
 
@@ -90,7 +94,7 @@ def test_what_adk_eval_kept_is_judged_again(command: Command, tmp_path: Path) ->
         ran = command("run", config, "--out", tmp_path / "out", "--json")
     assert ran.code == 0, ran.err
     rows = read_log(tmp_path / "out" / "verdicts.jsonl")
-    assert [(row.case_id, row.criterion, row.verdict, row.swapped) for row in rows] == [
+    assert sorted((row.case_id, row.criterion, row.verdict, row.swapped) for row in rows) == [
         ("case_0#1", "final_response_match", "PASS", swapped) for swapped in (False, False, True, True)
     ]
 
@@ -103,6 +107,36 @@ def test_a_reference_nobody_gave_is_asked_for(command: Command, tmp_path: Path) 
         ran = command("run", config)
     assert (ran.code, model.calls) == (2, 0)
     assert "compares with an expected response" in ran.err
+
+
+@pytest.mark.slow
+def test_gemini_at_half_the_price_and_at_the_whole_where_that_refuses(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = in_turn({"polite": "yes", "short": "no"})
+    tiers: list[str] = []
+
+    def script(request: Request) -> Reply:
+        tiers.append(request.wire.tier(request.body))
+        if tiers[-1] == "flex" and tiers.count("flex") % 3 == 0:
+            return Reply.status(503)
+        return Reply.text(answered(JudgePrompt(request.user)))
+
+    config = write(tmp_path, [judge(FINAL_RESPONSE, model="gemini-2.5-flash")], write_eval_set(tmp_path))
+    config.write_text(json.dumps({**json.loads(config.read_text()), "execution": {"tier": "flex"}}))
+    with ProviderServer(script) as server:
+        monkeypatch.setenv("GOOGLE_API_KEY", "test")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        ran = command("run", config, "--out", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    rows = read_log(tmp_path / "out" / "verdicts.jsonl")
+    asked = {(row.case_id, row.perturbation, row.repetition): row.attributes for row in rows}
+    refused = sum("tier_refused" in attributes for attributes in asked.values())
+    assert Counter(tiers) == {"flex": len(asked), "standard": refused}
+    assert {attributes["asked_tier"] for attributes in asked.values()} == {"flex"}
+    assert len(asked) == 24
+    assert refused == 8
+    assert "24 calls asked at tier flex" in ran.out
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, ev
 
 import judgeharness_adk
 from judgeharness_adk import HarnessedHallucinationsV1Evaluator
-from judgeharness_adk.dropins import EVALUATORS
+from judgeharness_adk.evaluators import EVALUATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,9 +34,9 @@ from support.adk_outcomes import HALLUCINATIONS, MATCH, TOOL_USE, evaluate_case_
 from support.openai_replies import Reply
 
 import judgeharness_adk
-from judgeharness_adk.dropins import EVALUATORS
+from judgeharness_adk.evaluators import EVALUATORS
 from judgeharness_adk.options import harness_of
-from judgeharness_adk.rationales import SUFFIX
+from judgeharness_adk.outcomes import SUFFIX
 from judgeharness_integrations import CalibrationReport, HarnessResult
 from judgeharness_integrations._errors import ConfigError
 

@@ -22,8 +22,8 @@ from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_case_with, evaluate_with
 
 import judgeharness_adk
-from judgeharness_adk import rationales as sidecar
-from judgeharness_adk.dropins import EVALUATORS
+from judgeharness_adk import outcomes as sidecar
+from judgeharness_adk.evaluators import EVALUATORS
 from judgeharness_adk.judges import JUDGES
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,9 @@ from pydantic import BaseModel
 from support.adk_offline import isolated_adk
 
 from judgeharness_adk.models import JudgeModel, answer_of, config_of, model_rewriter
+from judgeharness_adk.options import judge_from_spec
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_integrations.judging.execution.retrying import is_transient
 
 
@@ -177,6 +180,18 @@ def test_parameters_hold_what_changes_an_answer_and_no_secret() -> None:
     model = JudgeModel("replying", GenerateContentConfig(temperature=0.5, http_options=http))
     assert model.parameters == {"temperature": 0.5, "endpoint": "host.example:8443/v1"}
     assert JudgeModel("replying").parameters == {}
+
+
+def test_a_tier_is_asked_of_gemini_alone_and_is_no_part_of_the_identity() -> None:
+    asked: dict[str, Any] = {"name": "mine", "evaluator": "final_response_match_v2", "evaluator_options": {}}
+    standard = JudgeSpec(**asked, model="gemini-2.5-flash", model_options={"temperature": 0.5})
+    half = judge_from_spec(replace(standard, tier="flex"))
+    assert half.identity == judge_from_spec(standard).identity
+    config = half.options.judge_model_config
+    assert config is not None
+    assert config.service_tier == "flex"
+    with pytest.raises(ConfigError, match="only Gemini is asked at tier flex: give it tier: standard"):
+        judge_from_spec(replace(standard, model="openai/gpt-4o", tier="flex"))
 
 
 def test_options_are_checked() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from judgeharness_adk.reading import read_rubrics
 from judgeharness_adk.reading.rubrics import comparable, fields, own_text, stated
 from judgeharness_integrations.judging.judge import Answer
-from judgeharness_integrations.judging.quotations import may_quote
+from judgeharness_integrations.judging.parsing import may_quote
 
 RUBRICS = (("concise", "The answer is short."), ("2", "It says \u201chello\u201d - twice."), ("Tone", "It is polite."))
 ONE = (("a", "The answer is short."),)

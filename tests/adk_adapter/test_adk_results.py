@@ -134,7 +134,7 @@ def test_what_adk_did_not_keep_stays_unjoined(tmp_path: Path) -> None:
 def test_an_invocation_judged_again_has_its_last_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with isolated_adk(tmp_path):
-        from judgeharness_adk.dropins import EVALUATORS
+        from judgeharness_adk.evaluators import EVALUATORS
 
         for word in ("yes", "no"):
             evaluate_with(EVALUATORS[FINAL_RESPONSE], always(word), samples=2)

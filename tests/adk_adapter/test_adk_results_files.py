@@ -20,7 +20,7 @@ from support.adk_answers import in_turn
 from support.adk_projects import evaluated
 
 from judgeharness_adk import load_results
-from judgeharness_adk.evalsets import read_document, read_eval_set
+from judgeharness_adk.invocations import read_document, read_eval_set
 from judgeharness_adk.results.records import read_history, turns_of
 from judgeharness_integrations._errors import CaseError, ConfigError, UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport

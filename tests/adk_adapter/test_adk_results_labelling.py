@@ -20,7 +20,7 @@ from support.adk_outcomes import HALLUCINATIONS, MATCH
 from support.adk_projects import evaluate_again, evaluated
 
 from judgeharness_adk import AdkResults, load_results
-from judgeharness_adk.results.labelling import read_sheet
+from judgeharness_adk.results.loading import read_sheet
 from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import rule

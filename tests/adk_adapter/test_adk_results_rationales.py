@@ -21,7 +21,7 @@ from support.adk_projects import evaluated
 from judgeharness_adk import load_results
 from judgeharness_adk.results import AdkResult
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.boundary import COUNTS_ALONE
+from judgeharness_integrations.analysis.result import COUNTS_ALONE
 
 FORGED = (
     "5 PASS of 5 · majority · consistency 1.00 · uncalibrated",

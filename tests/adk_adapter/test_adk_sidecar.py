@@ -22,7 +22,7 @@ from support.adk_offline import isolated_adk
 from support.adk_outcomes import evaluate_with
 
 import judgeharness_adk
-from judgeharness_adk import rationales as sidecar
+from judgeharness_adk import outcomes as sidecar
 
 OURS = MetricEvaluatorRegistry()
 judgeharness_adk.register(OURS)

@@ -21,12 +21,11 @@ from support.adk_judges import scripted_judge
 
 import judgeharness_adk
 from judgeharness_adk.judges import JUDGES
-from judgeharness_adk.options import judge_from_spec
+from judgeharness_adk.options import DEFAULT_SIDECAR, judge_from_spec
 from judgeharness_adk.reading import read_validity
-from judgeharness_adk.registrations import DEFAULT_SIDECAR
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging.adapters import JudgeSpec
-from judgeharness_integrations.migration.adk import JUDGES as SCANNED
+from judgeharness_integrations.migration.frameworks import JUDGES as SCANNED
 from judgeharness_integrations.migration.rewriting.adk import block_for
 
 METRIC = "per_turn_user_simulator_quality_v1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeharness_integrations.analysis.aggregation import RULE_NAMES, Rule, curtails, decide, needed, rule, settled
+from judgeharness_integrations.analysis.aggregation.curtailing import asking_order
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 LABEL_RULES = (
@@ -158,6 +160,105 @@ def test_before_the_first_answer_the_quicker_of_two_rules_by_kind_counts() -> No
     assert needed([], rule("supermajority(1) | median"), **open_plan) == 2
     assert needed([], rule("majority | median"), **open_plan) == 3
     assert settled([], rule("majority | median"), **open_plan) is None
+
+
+def in_turns(samples: int, *, swapped_first: bool) -> tuple[bool, ...]:
+    """Return which samples of a plan of both orders are swapped, as they are asked."""
+    half = samples // 2
+    plan = [(repetition, swaps) for swaps in (False, True) for repetition in range(half)]
+    order = asking_order(plan, rule("swap_consensus"), swapped_first=swapped_first)
+    assert sorted(order) == list(range(samples))
+    return tuple(plan[place][1] for place in order)
+
+
+def stopped(verdicts: Any, flags: tuple[bool, ...], name: str) -> int:
+    """Return after how many samples asking stops, having checked that the decision is that of all of them."""
+    rows, taken = asked(verdicts, flags), 0
+    while more := needed(rows[:taken], rule(name), remaining=flags[taken:]):
+        taken += more
+    early, full = settled(rows[:taken], rule(name), remaining=flags[taken:]), decide(rows, rule(name))
+    assert early is not None
+    assert (early.status, early.verdict) == (full.status, full.verdict), (name, verdicts, flags)
+    return taken
+
+
+@pytest.mark.parametrize("samples", [2, 4, pytest.param(6, marks=[pytest.mark.slow, pytest.mark.untraced])])
+def test_orders_in_turns_decide_every_sequence_as_all_its_samples_do(samples: int) -> None:
+    for swapped_first in (False, True):
+        flags = in_turns(samples, swapped_first=swapped_first)
+        for verdicts in product(SIDES, repeat=samples):
+            stopped(verdicts, flags, "swap_consensus")
+
+
+@pytest.mark.slow
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", [*LABEL_RULES, "net_preference"])
+def test_every_sequence_of_up_to_seven_samples_is_decided_as_all_of_them_are(name: str) -> None:
+    both = rule(name).both_orders
+    for samples in (2, 4, 6) if both else (1, 3, 5, 7):
+        flags = tuple(both and bool(n % 2) for n in range(samples))
+        for verdicts in product(SIDES, repeat=samples):
+            labels = [label for label in dict.fromkeys(verdicts) if label is not None]
+            if both or labels == list(SIDES[: len(labels)]):  # a rule of labels treats all of them alike
+                stopped(verdicts, flags, name)
+
+
+def consensus(shown: tuple[int, ...], swapped: tuple[int, ...]) -> tuple[str, Any]:
+    """Return the decision on counts of A, B, TIE and failures in either order, written down anew."""
+    valid, planned = sum(shown[:3]) + sum(swapped[:3]), sum(shown) + sum(swapped)
+    if 2 * valid < planned:
+        return "not_graded", None
+    leaders = []
+    for counts in (shown[:3], swapped[:3]):
+        best = [label for label, count in zip(SIDES[:3], counts, strict=True) if count == max(counts) and count]
+        leaders.append(best[0] if len(best) == 1 else None)
+    agreed = leaders[0] if leaders[0] == leaders[1] else None
+    return ("abstained", "ABSTAIN") if agreed is None else ("decided", agreed)
+
+
+def drawn(state: Any, swapped: bool, side: int) -> Any:  # noqa: FBT001 - as it stands in a plan
+    counts = [list(part) for part in state]
+    counts[swapped][side] += 1
+    return tuple(map(tuple, counts))
+
+
+@pytest.mark.parametrize("samples", [4, 6, pytest.param(12, marks=[pytest.mark.slow, pytest.mark.untraced])])
+def test_orders_in_turns_stop_in_no_state_of_counts_that_another_decision_can_follow(samples: int) -> None:
+    flags = in_turns(samples, swapped_first=False)
+    levels: list[set[Any]] = [{((0,) * 4, (0,) * 4)}]
+    for flag in flags:
+        levels.append({drawn(state, flag, side) for state in levels[-1] for side in range(4)})
+    outcomes: dict[Any, frozenset[Any]] = {state: frozenset({consensus(*state)}) for state in levels[-1]}
+    for count in reversed(range(samples)):
+        for state in levels[count]:
+            outcomes[state] = frozenset().union(*(outcomes[drawn(state, flags[count], side)] for side in range(4)))
+            rows = [
+                sample(verdict, swaps)
+                for swaps, counts in zip((False, True), state, strict=True)
+                for verdict, many in zip(SIDES, counts, strict=True)
+                for _ in range(many)
+            ]
+            found = settled(rows, rule("swap_consensus"), remaining=flags[count:])
+            assert found is None or outcomes[state] == {(found.status, found.verdict)}, state
+
+
+@pytest.mark.parametrize(("samples", "turns", "blocks"), [(2, 2, 2), (4, 4, 4), (6, 4, 5), (12, 8, 10)])
+def test_a_steady_judge_is_asked_less_in_turns_than_one_order_after_the_other(
+    samples: int, turns: int, blocks: int
+) -> None:
+    half = samples // 2
+    assert stopped("A" * samples, in_turns(samples, swapped_first=True), "swap_consensus") == turns
+    assert stopped("A" * samples, (False,) * half + (True,) * half, "swap_consensus") == blocks
+
+
+@pytest.mark.parametrize("name", ["majority", "net_preference", "median", "majority | median"])
+def test_other_rules_are_asked_in_the_order_of_the_plan(name: str) -> None:
+    assert asking_order([(0, False), (1, False), (0, True), (1, True)], rule(name), swapped_first=True) == [0, 1, 2, 3]
+
+
+def test_perturbations_of_one_order_share_its_turns() -> None:
+    plan = [(repetition, swaps) for swaps in (False, True, False, True) for repetition in (0, 1)]
+    assert asking_order(plan, rule("swap_consensus"), swapped_first=True) == [2, 0, 6, 4, 3, 1, 7, 5]
 
 
 def verdicts_for(name: str) -> st.SearchStrategy[Any]:

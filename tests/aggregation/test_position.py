@@ -8,7 +8,7 @@ from scipy import stats
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.aggregation import position_bias
-from judgeharness_integrations.analysis.aggregation.position import base_perturbation
+from judgeharness_integrations.analysis.aggregation.statistics import base_perturbation
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

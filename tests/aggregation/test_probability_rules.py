@@ -9,10 +9,8 @@ import pytest
 
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.analysis.aggregation.curtailing import curtails
-from judgeharness_integrations.analysis.aggregation.deciding import decide
-from judgeharness_integrations.analysis.aggregation.decision import Decision
-from judgeharness_integrations.analysis.aggregation.probabilities import averaged
-from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.aggregation.folds import Decision, averaged
+from judgeharness_integrations.analysis.aggregation.rules import decide, rule
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

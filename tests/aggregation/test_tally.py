@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeharness_integrations.analysis.aggregation.grouping import tallied
 from judgeharness_integrations.analysis.aggregation.rules import rule
 from judgeharness_integrations.analysis.aggregation.statistics import independence
-from judgeharness_integrations.analysis.aggregation.tally import tallied
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.measure import measure_criterion
 from judgeharness_integrations.judging.execution.answering import _row

@@ -16,10 +16,11 @@ from statsmodels.stats.multitest import multipletests
 from support.alttests import examine, only
 
 from judgeharness_integrations.analysis.agreement import Panel
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally
 from judgeharness_integrations.analysis.agreement.alttest import alt_test
 from judgeharness_integrations.analysis.agreement.hypothesis import (
     FEWEST_CLUSTERS,
+    Advantage,
+    Tally,
     benjamini_yekutieli,
     clustered_test,
     rejections,

@@ -12,9 +12,8 @@ from support.alttests import examine, only, wins
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.agreement import Panel, read_panel
-from judgeharness_integrations.analysis.agreement.advantage import Tally
 from judgeharness_integrations.analysis.agreement.alttest import alt_test
-from judgeharness_integrations.analysis.agreement.hypothesis import t_test, tango_test
+from judgeharness_integrations.analysis.agreement.hypothesis import Tally, t_test, tango_test
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 PANEL = Path(__file__).parents[1] / "data" / "panel.csv.gz"

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import binom
 
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Resamples, bca_interval, resamples
 from judgeharness_integrations.analysis.agreement.coefficients import (
     alpha_statistic,
     cohen_statistic,
@@ -21,7 +20,17 @@ from judgeharness_integrations.analysis.agreement.coefficients import (
     gwet_statistic,
     with_prior,
 )
-from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet, pairwise
+from judgeharness_integrations.analysis.agreement.kappa import (
+    Bootstrap,
+    Resamples,
+    alpha,
+    bca_interval,
+    cohen,
+    fleiss,
+    gwet,
+    pairwise,
+    resamples,
+)
 from judgeharness_integrations.analysis.agreement.ratings import Ratings, Units
 
 STATISTICS: dict[str, Callable[[Ratings, Units], Any]] = {

@@ -18,8 +18,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.agreement import read_panel
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet, pairwise
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap, alpha, cohen, fleiss, gwet, pairwise
 from judgeharness_integrations.analysis.agreement.ratings import MOST_CATEGORIES, Ratings, human_consensus
 
 DATA = Path(__file__).parents[1] / "data"

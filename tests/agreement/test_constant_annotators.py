@@ -12,8 +12,7 @@ from support.alttests import examine
 
 from judgeharness_integrations.analysis.agreement import Panel
 from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.analysis.agreement.kappa import CoefficientName
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap, CoefficientName
 from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, agreement_table
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import VerdictRow

@@ -12,9 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 from judgeharness_integrations.analysis.agreement import Panel, agreement_table
 from judgeharness_integrations.analysis.agreement import coefficients as crowd
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
 from judgeharness_integrations.analysis.agreement.coefficients import cohen_values, shared_items
-from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS, pairwise
+from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS, Bootstrap, pairwise
 from judgeharness_integrations.analysis.agreement.ratings import Ratings
 
 GRIDS = hnp.arrays(np.int64, st.tuples(st.integers(2, 6), st.integers(1, 9)), elements=st.integers(-1, 3))

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.agreement import Panel, read_panel
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap, alpha, cohen, fleiss, gwet
 from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
 from judgeharness_integrations.analysis.agreement.ratings import Ratings, human_consensus
 from judgeharness_integrations.verdictlog import VerdictRow

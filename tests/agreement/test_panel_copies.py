@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations.analysis.agreement import Panel
 from judgeharness_integrations.analysis.agreement.alttest import alt_test
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap
 from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 

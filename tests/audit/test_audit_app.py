@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import sys
@@ -193,7 +194,7 @@ def test_an_address_may_hold_anything(source: PairSource) -> None:
     for query in ("order=%ff&page=-1", "f-domain=%3Cscript%3E", "label=%00", "last=none&due=1", "turn=x&id=pair-00001"):
         assert "<script>" not in client.get(f"/?{query}").text
         client.get(f"/item?{query}")
-    assert client.get("/item?id=pair-00001&view=facts&turn=1").status_code == 200
+    assert client.get("/item?id=pair-00001&view=facts&turn=1&blind=0").status_code == 200
     assert client.head("/").status_code == 200
 
 
@@ -232,7 +233,7 @@ def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
             assert page.status_code == 200
             assert "server" not in page.headers
             port = urlsplit(addresses[0]).port
-            form = page.text.split('name="csrf" value="')
+            form = client.get(f"http://127.0.0.1:{port}/").text.split('name="csrf" value="')
             assert len(form) == 1  # the list has no form that changes anything
             with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 cannot be had"):
                 serving.serve(source, ready=ready, port=port or 0)
@@ -249,11 +250,91 @@ def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
 
 def test_a_file_that_went_away_is_one_sentence(tmp_path: Path) -> None:
     folder = audit_scenes.benchmark(tmp_path, 5)
-    client = audit_scenes.client(PairSource(folder, annotator="anna"))
+    source = PairSource(folder, annotator="anna")
+    client = audit_scenes.client(source)
+    vars(source).pop("_taxonomy")  # which the first page has read
     (tmp_path / "taxonomy.json").unlink()
-    answer = client.get("/item?id=pair-00001")
+    answer = client.get("/item?id=pair-00001&blind=0")
     assert answer.status_code == 503
     assert "taxonomy.json cannot be read (No such file or directory): put it back" in answer.text
+
+
+def labelled(client: Any, pair_id: str) -> None:
+    form = {"csrf": form_token(audit_scenes.TOKEN), "note": "", "value": "clean"}
+    client.post(f"/label?id={pair_id}", data=form, headers={"origin": "http://127.0.0.1:8123"})
+
+
+def test_the_page_starts_with_the_first_item_without_a_label(tmp_path: Path) -> None:
+    source = PairSource(audit_scenes.benchmark(tmp_path, 3), annotator="anna")
+    client = audit_scenes.client(source)
+    for item in [item for item in source.items() if item.due]:
+        opened = client.get("/start", follow_redirects=False)
+        assert opened.status_code == 303
+        assert opened.headers["location"].endswith(f"&id={item.item_id}")
+        labelled(client, item.item_id)
+    assert client.get("/start", follow_redirects=False).headers["location"] == "/"
+
+
+def test_the_flaw_is_hidden_until_the_pair_has_a_label(tmp_path: Path) -> None:
+    client = audit_scenes.client(PairSource(audit_scenes.benchmark(tmp_path, 2), annotator="anna"))
+
+    def told(address: str) -> bool:
+        return "self contradiction" in client.get(address).text
+
+    assert not told("/item?id=pair-00001&view=overview&order=number")
+    assert told("/item?id=pair-00001&view=overview&order=number&blind=0")
+    assert "judges right" not in client.get("/").text
+    assert '<td data-name="failure type">' not in client.get("/").text
+    labelled(client, "pair-00001")
+    assert told("/item?id=pair-00001&view=overview&order=number")
+    assert not told("/item?id=pair-00001&view=overview&order=number&blind=1")
+    told_in_list = re.findall(r'<td data-name="failure type"><bdi>(.*?)</bdi>', client.get("/").text)
+    assert told_in_list[0] == "self contradiction"
+    assert not any(told_in_list[1:])
+    assert 'name="blind" value="0"' in client.get("/?blind=0").text
+
+
+def test_who_shows_and_hides_the_flaw_of_a_labelled_pair_sees_that_of_no_other(tmp_path: Path) -> None:
+    client = audit_scenes.client(PairSource(audit_scenes.benchmark(tmp_path, 5), annotator="anna"))
+    labelled(client, "pair-00001")
+
+    def turned(address: str) -> tuple[bool, str]:
+        html = client.get(address).text
+        link = re.search(r'class="blind" href="([^"]*)"', html)
+        assert link is not None
+        return "Hide the flaw" in html, link[1].replace("&amp;", "&")
+
+    for pair_id, shown in (("pair-00001", True), ("pair-00002", False)):
+        first, there = turned(f"/item?id={pair_id}&order=number")
+        second, back = turned(there)
+        assert (first, second) == (shown, not shown)
+        assert "blind=" in there
+        assert "blind=" not in back
+        assert turned(back)[0] == shown
+    assert turned("/item?id=pair-00001&order=number&blind=0")[1].endswith("view=overview")
+    assert "blind=1" in turned("/item?id=pair-00001&order=number&blind=0")[1]
+    assert "blind=0" in turned("/item?id=pair-00002&order=number&blind=1")[1]
+
+
+def test_the_keys_of_views_are_named_where_they_do_something(tmp_path: Path) -> None:
+    client = audit_scenes.client(PairSource(audit_scenes.benchmark(tmp_path, 3), annotator="anna"))
+    words = "overview, plans, conversations, verification, judges, fact check"
+    assert words not in client.get("/item?id=pair-00001").text
+    assert words in client.get("/item?id=pair-00001&blind=0").text
+
+
+def test_columns_stay_where_they_are_when_a_label_lets_one_be_seen(tmp_path: Path) -> None:
+    client = audit_scenes.client(PairSource(audit_scenes.benchmark(tmp_path, 5), annotator="anna"))
+
+    def columns() -> list[str]:
+        return re.findall(r'<th scope="col">(.*?)</th>', client.get("/?order=number").text)
+
+    assert columns() == ["pair", "domain", "behaviour", "rounds", "state", "label"]
+    labelled(client, "pair-00002")
+    every = ["pair", "domain", "failure type", "behaviour", "rounds", "state", "judges right", "label"]
+    assert columns() == every
+    labelled(client, "pair-00001")
+    assert columns() == every
 
 
 def test_a_port_that_does_not_exist_is_one_sentence() -> None:

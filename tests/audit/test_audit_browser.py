@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import audit_scenes
-from support.audit_server import at, heading, overflow, press, said, served
+from support.audit_server import at, heading, overflow, press, said, served, to_list
 from support.browser import CONTRAST, DESKTOP, PHONE, visiting_site
 
 from judgeharness_integrations.audit.pages import VIEW_KEYS, VIEW_NAMES
@@ -27,11 +27,16 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
     with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
         page, key = visit.page, visit.page.keyboard
         assert "token" not in page.url
+        at(visit, "pair-00001")
+        to_list(visit)
         for name in ("j", "j", "k", "j"):
             key.press(name)
         assert page.evaluate("document.activeElement.textContent") == "pair-00002"
         key.press("Enter")
         at(visit, "pair-00002")
+        assert page.locator(".views a").count() == 2  # a view without the flaw, and the way to the others
+        key.press("h")
+        visit.until(f"document.querySelectorAll('.views a').length === {len(VIEW_NAMES) + 1}")
         for view, name in VIEW_KEYS.items():
             key.press(name)
             visit.until(f"document.querySelector('.views [aria-current]').textContent.startsWith('{VIEW_NAMES[view]}')")
@@ -63,8 +68,7 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
         key.press("1")
         key.press("Escape")
         assert page.is_hidden("#help")
-        key.press("l")
-        visit.until("document.querySelector('.items') !== null")
+        to_list(visit)
         assert "3 of 6" in page.inner_text(".facts")
         page.go_back()
         at(visit, "pair-00005")
@@ -98,10 +102,14 @@ def test_without_scripts_everything_can_be_read_filtered_and_labelled(chromium: 
         visiting_site(chromium, server.address, java_script_enabled=False) as visit,
     ):
         page = visit.page
+        assert heading(page) == "pair-00001"
+        page.click(".home")
         page.select_option("select[name='f-domain']", "power")
         page.click("text=Show")
         assert page.locator("[data-row]").all_text_contents() == ["pair-00003", "pair-00006"]
         page.click("text=pair-00003")
+        assert page.locator(".views a").count() == 2
+        page.click("text=Show the flaw")
         for words in VIEW_NAMES.values():
             page.click(f".views >> text={words}")
         page.fill("textarea", "a <note>")
@@ -126,7 +134,8 @@ def test_hostile_texts_stay_texts_in_every_view(chromium: Browser, tmp_path: Pat
     with served(str(tmp_path)) as server, visiting_site(chromium, server.address, viewport=PHONE) as visit:
         page = visit.page
         for view in VIEW_NAMES:
-            page.goto(server.item("pair-00001", view))
+            page.goto(server.item("pair-00001", view, blind="0"))
+            assert page.inner_text(".views [aria-current]").startswith(VIEW_NAMES[view])
             for fold in page.query_selector_all("details:not([open]) > summary"):
                 if fold.is_visible():
                     fold.click()
@@ -148,10 +157,11 @@ def test_every_page_can_be_read_on_a_phone_and_on_a_desk(chromium: Browser, tmp_
         for size in (PHONE, DESKTOP):
             with visiting_site(chromium, server.address, viewport=size, color_scheme=scheme) as visit:
                 page = visit.page
-                addresses = [server.site, *(server.item("pair-00001", view) for view in VIEW_NAMES)]
+                addresses = [server.site, *(server.item("pair-00001", view, blind="0") for view in VIEW_NAMES)]
                 addresses += [
                     server.item("pair-00007"),
-                    server.item("pair-00001", blind="1"),
+                    server.item("pair-00001"),
+                    server.item("pair-00007", blind="0"),
                     f"{server.site}/?label=x",
                 ]
                 for address in addresses:
@@ -161,7 +171,7 @@ def test_every_page_can_be_read_on_a_phone_and_on_a_desk(chromium: Browser, tmp_
                     ratio, where = page.evaluate(CONTRAST)
                     assert ratio >= 4.5, f"{address}: {where}"
                 if size == PHONE:
-                    page.goto(server.item("pair-00001", "facts"))
+                    page.goto(server.item("pair-00001", "facts", blind="0"))
                     visit.until(
                         "document.querySelector('.views [aria-current]').getBoundingClientRect().right <= innerWidth"
                     )
@@ -183,8 +193,10 @@ def test_plain_cases_are_labelled_with_keys_into_a_log_that_calibrates(chromium:
     file.write_text("".join(lines), encoding="utf-8")
     with served(str(file)) as server, visiting_site(chromium, server.address) as visit:
         page = visit.page
-        page.keyboard.press("Space")
         at(visit, "Case 1")
+        to_list(visit)
+        assert "gpt-beats-claude" not in page.content() + page.url
+        press(visit, "Space", "Case 1")
         assert "gpt-beats-claude" not in page.content() + page.url
         assert "<b>Basel</b>." in page.inner_text("main")
         page.keyboard.press("t")
@@ -210,6 +222,8 @@ def test_every_kind_of_answer_is_given_with_keys_alone(
     file.write_text("".join(f'{{"case_id": "c{n}", "input": "q", "output": "a {n}"}}\n' for n in range(2)))
     with served(str(file), "--answers", answers) as server, visiting_site(chromium, server.address) as visit:
         page = visit.page
+        at(visit, "Case 1")
+        to_list(visit)
         press(visit, "Space", "Case 1")
         for key in keys:
             page.keyboard.press("Space" if key == " " else key)

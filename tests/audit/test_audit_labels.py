@@ -165,7 +165,7 @@ def test_two_tabs_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_process_does_not_let_go_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.audit.labels._WAIT_S", 0.05)
+    monkeypatch.setattr("judgeharness_integrations.labelling.labellog._WAIT_S", 0.05)
     log = AuditLog(tmp_path / "anna.jsonl")
     with FileLock(tmp_path / ".anna.jsonl.lock"), pytest.raises(RunBusyError, match="is held by another process"):
         log.append("x", "clean")

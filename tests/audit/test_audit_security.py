@@ -47,7 +47,7 @@ def test_without_the_cookie_nothing_is_told(source: Cases, path: str) -> None:
 
 def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(source: Cases) -> None:
     answer = stranger(source).get("/", params={"token": TOKEN}, follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/start")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie

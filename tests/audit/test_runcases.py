@@ -82,6 +82,7 @@ def test_what_is_left_out_moves_no_place(place: Path) -> None:
         assert every[question.key] == question
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("judge", ["broken", "dead"])
 def test_what_failed_was_not_graded(place: Path, judge: str) -> None:
     asked = plain_questions(read_run_cases(run(place, judge)), annotator="anna", only="not_graded")

@@ -15,8 +15,8 @@ from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
 from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt, chat_model
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.observing import Span, Spans
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 

@@ -12,8 +12,8 @@ from judgeharness_integrations.benchmark.asker import AskError
 from judgeharness_integrations.benchmark.pair import LAYERS, Layer, LayerResult, LayerStatus, Pair, Verification
 from judgeharness_integrations.benchmark.results.checks import tallies
 from judgeharness_integrations.benchmark.verification import cascade, verified
-from judgeharness_integrations.judging.execution.budget import BudgetExhausted
 from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_integrations.judging.execution.retrying import BudgetExhausted
 
 
 def statuses(of: Pair) -> list[LayerStatus]:

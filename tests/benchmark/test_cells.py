@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.selection import chosen_pairs, drawn_order
+from judgeharness_integrations.benchmark.taxonomy import chosen_pairs, drawn_order
 
 IDS = [f"pair-{number:05d}" for number in range(1, 401)]
 FRACTIONS = st.floats(min_value=0.01, max_value=1)

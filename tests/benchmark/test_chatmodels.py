@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.usage import Price, price_of
 from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
-from judgeharness_integrations.cli.benchmark.options import Spending
+from judgeharness_integrations.cli.benchmark.options import Asking
 from judgeharness_integrations.judging import adapters
 from judgeharness_integrations.judging.chatmodels import (
     ChatModel,
@@ -25,7 +25,7 @@ from judgeharness_integrations.judging.chatmodels import (
     chat_model,
     parsed_object,
 )
-from judgeharness_integrations.judging.importing import import_file
+from judgeharness_integrations.judging.functionsource import import_file
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 MINE = """
@@ -192,11 +192,11 @@ def test_a_model_file_says_options_and_prices(tmp_path: Path) -> None:
     )
     models = read_model_file(path)
     assert models.prices == {"gpt-4o": Price(input=2.5, output=10, tiers={"flex": Price(input=1.25, output=5)})}
-    budget = Spending(max_calls=5, max_cost=1.5).budget(models)
+    budget = Asking(max_calls=5, max_cost=1.5).budget(models.prices)
     assert (budget.max_calls, budget.max_cost) == (5, 1.5)
     assert read_model_file(None) == ModelFile(options={}, prices={})
     with pytest.raises(UsageError, match="--max-cost needs prices"):
-        Spending(max_cost=1).budget(read_model_file(None))
+        Asking(max_cost=1).budget(read_model_file(None).prices)
 
 
 def test_options_of_a_model_go_before_those_of_any(monkeypatch: pytest.MonkeyPatch) -> None:

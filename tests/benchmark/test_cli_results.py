@@ -69,7 +69,8 @@ def audited(tmp_path: Path) -> BenchmarkFolder:
 def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) -> None:
     ran = command("rank", bench, "--by", "failure_type")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"ranking of {bench}, pairwise\nfirst of 3 judges by Bradley-Terry: strong\n")
+    assert ran.out.startswith("first of 3 judges by Bradley-Terry: strong\n")
+    assert f"\nranking of {bench}, pairwise\n" in ran.out
     assert "right about verdict, turn, type: both_orders" in ran.out
     assert "37 pairs with gold" in ran.out
     document = command("rank", bench, "--json").json
@@ -227,7 +228,7 @@ def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., A
     ]
     with folder.log() as log:
         log.append(unread)
-    assert "1 of 120 answers failed (1 unparsed)" in command("rank", folder.path).out  # three judges, two orders
+    assert "1 of 120 answers failed (1 unparsed)" in command("rank", folder.path, "--all").out  # of three
     found = {one["judge"]: one for one in command("rank", folder.path, "--json").json["judges"]}
     assert (found["sloppy"]["failed"], found["sloppy"]["unparsed"], found["strong"]["failed"]) == (1, 1, 0)
 
@@ -255,7 +256,7 @@ def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Any], 
 def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"sharp": 1.0, "blunt": 0.0})
     ran = command("rank", folder.path)
-    assert "first of 2 judges by right of all labelled, since none has a rating: sharp" in ran.out
+    assert "first of 2 judges by labelled cases judged right, since none has a rating: sharp" in ran.out
 
 
 @pytest.mark.slow
@@ -314,11 +315,12 @@ def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[
     with folder.log() as log:
         log.append(single(folder))
     alone = command("rank", folder.path)
-    assert alone.out.startswith(f"ranking of {folder.path}, pointwise\nfirst of 3 judges by Bradley-Terry: strong")
+    assert alone.out.startswith("first of 3 judges by Bradley-Terry: strong\n")
+    assert f"\nranking of {folder.path}, pointwise\n" in alone.out
     assert "it was judged pointwise: give --mode pointwise" in command("curate", folder.path, "--mode", "pairwise").err
     ask(folder, skill=SKILLS)
     ran = command("rank", folder.path)
-    assert ran.out.startswith(f"ranking of {folder.path}, pairwise\n")
+    assert f"\nranking of {folder.path}, pairwise\n" in ran.out
     assert "pairwise against pointwise" in ran.out
     gaps = command("rank", folder.path, "--json").json["analyses"]["score_gaps"]
     assert {one["judge"] for one in gaps} == {*SKILLS}

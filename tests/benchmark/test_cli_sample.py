@@ -13,7 +13,7 @@ from support.benchmark_results import make_benchmark, verification
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.pair import Record
 from judgeharness_integrations.benchmark.results.judgments import JudgeDocument
-from judgeharness_integrations.benchmark.selection import Sample
+from judgeharness_integrations.benchmark.taxonomy import Sample
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.reporting.schemas import schema
 

@@ -240,7 +240,8 @@ def test_answers_that_cannot_be_read_are_counted_with_their_reason(
     assert "accepted 0 of 4 pairs (0.0 %), rejected 1, unverified 3" in out
 
 
-@pytest.mark.parametrize("concurrency", [2, 16])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("concurrency", [16, 2])
 def test_the_file_of_pairs_is_the_same_at_any_concurrency(
     folder: BenchmarkFolder, verify: Callable[..., Said], concurrency: int
 ) -> None:
@@ -261,7 +262,7 @@ def test_the_document_is_what_its_schema_says(folder: BenchmarkFolder, verify: C
     document = json.loads(out)
     jsonschema.validate(document, schema("judgeharness.benchmark_verify/1"))
     assert code == 0
-    assert "plan: checker" in err
+    assert "checker" in err
     assert document["counts"] == {"accepted": 0, "rejected": 4, "unverified": 0}
     assert document["layers"][3] == {
         "layer": "grounding",

@@ -49,7 +49,7 @@ from judgeharness_integrations.benchmark.taxonomy import (
 )
 from judgeharness_integrations.cli.benchmark.discover import Sitting
 from judgeharness_integrations.judging.chatmodels import FunctionModel, Prompt
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 TAXONOMY = default_taxonomy()
 EXTENDS = TaxonomyFile(extends="default")

@@ -26,7 +26,7 @@ from judgeharness_integrations.benchmark.generation import (
 )
 from judgeharness_integrations.benchmark.pair import LAYERS, Chunk, Pair
 from judgeharness_integrations.judging.chatmodels import Prompt
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 CONDITIONS = conditions_of()
 MATERIAL = material_of(CONDITIONS)

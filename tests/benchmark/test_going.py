@@ -13,10 +13,18 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.usage import Price, Spent
 from judgeharness_integrations.benchmark.asker import AskError, Unfinished
 from judgeharness_integrations.benchmark.folder import StepUsage
-from judgeharness_integrations.cli.benchmark.asking import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
-from judgeharness_integrations.cli.exits import Terminated
+from judgeharness_integrations.cli._command import Terminated
+from judgeharness_integrations.cli.benchmark.asking import (
+    Outcome,
+    ask_all,
+    cost_blocks,
+    cost_document,
+    cost_rows,
+    ended,
+)
 from judgeharness_integrations.judging.chatmodels import FunctionModel
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
+from judgeharness_integrations.reporting.sections import Bullets, Table
 
 MODEL = FunctionModel(function=str, name="going-model")
 
@@ -179,14 +187,17 @@ def test_costs_are_known_where_tokens_and_price_are() -> None:
 
 
 def test_the_table_of_costs_shows_a_dash_for_what_is_not_known() -> None:
-    cells = [list(column.cells) for column in cost_table(cost_rows(USAGE, {"m": Price(input=2, output=4)})).columns]
-    assert list(map(str, cells[6])) == ["4.0000", "-", "-"]
-    assert list(map(str, cells[4])) == ["1000000", "-", "5"]
+    shown, _ = cost_blocks(cost_rows(USAGE, {"m": Price(input=2, output=4)}))
+    assert isinstance(shown, Table)
+    assert [row[6] for row in shown.rows] == ["4.0000", "-", "-"]
+    assert [row[4] for row in shown.rows] == ["1000000", "-", "5"]
 
 
 def test_below_the_table_of_costs_stands_what_is_to_be_said_of_them() -> None:
     one = replace(USAGE[0], spent=(Spent(1_000_000, 500_000, "m", 400_000, None, None),))
     full, cached = ({"m": Price(input=2, output=4, cached_input=price)} for price in (None, 0.2))
-    assert "cached input is billed at the full price" in str(cost_table(cost_rows([one], full)).caption)
-    assert cost_table(cost_rows([one], cached)).caption is None
+    _, told = cost_blocks(cost_rows([one], full))
+    assert "cached input is billed at the full price" in str(told)
+    _, told = cost_blocks(cost_rows([one], cached))
+    assert told == Bullets(())
     assert cost_rows([one], cached)[0].cost == pytest.approx(0.6 * 2 + 0.4 * 0.2 + 2)

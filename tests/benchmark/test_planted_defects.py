@@ -16,7 +16,7 @@ from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import generated
 from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Document, Drawing, Pair, draw_conditions
 from judgeharness_integrations.benchmark.taxonomy import default_taxonomy
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 CAUGHT = {  # defect -> the layer that finds it, and what its first reason says
     "malformed JSON": ("form", "the answer is no JSON object"),

@@ -13,7 +13,7 @@ from support.benchmark_results import DOCUMENTS, TAXONOMY, make_pair
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.benchmark.pair import Drawing, draw_conditions
-from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, stratified
+from judgeharness_integrations.benchmark.taxonomy import COLUMNS, Sample, stratified
 
 DRAWN = [
     draw_conditions(number, documents=DOCUMENTS, taxonomy=TAXONOMY, drawing=Drawing(seed=3)) for number in range(90)

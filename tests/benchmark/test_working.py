@@ -17,9 +17,9 @@ from judgeharness_integrations.benchmark.asker import Asker, AskError, Unfinishe
 from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.benchmark.generation import generated
 from judgeharness_integrations.benchmark.pair import Conditions, Pair
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import limiter_for
 from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 
 
 def all_of(items: Any, make: Callable[[Any], Awaitable[Any]], *, max_concurrency: int) -> list[Any]:

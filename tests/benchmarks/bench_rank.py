@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from _measuring import Target, report, spread, wall_s
 
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.rating import Rating, rate
 
 JUDGES = 100

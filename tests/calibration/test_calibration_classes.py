@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from judgeharness_integrations.analysis.calibration import ClassRates, Judged, Rate, measure_calibration
-from judgeharness_integrations.analysis.calibration.rightness import class_rates, macro_f1, too_rare
+from judgeharness_integrations.analysis.calibration.rates import class_rates, macro_f1, too_rare
 from judgeharness_integrations.analysis.statistics.agreement import gwet_ac1
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.row import Verdict

@@ -11,9 +11,8 @@ from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.calibrating import calibration_report
+from judgeharness_integrations.judging.calibrating import CalibrationSet, calibration_report
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.verdictlog import VerdictRow
 
 DESIGN = Design(perturbations=("none",), repetitions=1, rule=rule("majority"))

@@ -32,14 +32,14 @@ from judgeharness_integrations.analysis.calibration.candidates import (
     read_ledger,
 )
 from judgeharness_integrations.analysis.calibration.drift import drift
-from judgeharness_integrations.analysis.calibration.holdout import (
+from judgeharness_integrations.analysis.calibration.items import (
     Part,
     cases_of_part,
     simultaneous_alpha,
     simultaneous_level,
 )
 from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
-from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
 from judgeharness_integrations.reporting.terminal import section_lines
 
@@ -259,6 +259,14 @@ def test_the_number_is_kept_printed_and_unknown_in_old_calibrations() -> None:
     read = CalibrationReport.from_dict(json.loads(json.dumps(old)))
     assert (read.candidates, read.part, read.confidence) == (None, "all", 0.95)
     assert "candidates" not in "\n".join(section_lines(calibration_section(read)))
+
+
+def test_every_interval_printed_of_one_of_many_is_under_its_own_level() -> None:
+    best = calibration(criteria={"verdict": measure_calibration(judged(40, 100), candidates=20)}, candidates=20)
+    heads = [
+        line for line in section_lines(calibration_section(best)) if line.startswith(("measure ", "consistency >="))
+    ]
+    assert ["99.74 %" in head and " 95 %" not in head for head in heads] == [True, True]
 
 
 @pytest.mark.parametrize("candidates", [0, -3])

@@ -16,9 +16,8 @@ from judgeharness_integrations.analysis.aggregation.statistics import agreement,
 from judgeharness_integrations.analysis.calibration import Judged, Rate, measure_calibration
 from judgeharness_integrations.analysis.calibration.rates import score_errors
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa
-from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees
-from judgeharness_integrations.analysis.statistics.proportions import wilson_of
-from judgeharness_integrations.analysis.statistics.tally import bounded_estimate
+from judgeharness_integrations.analysis.statistics.means import cluster_degrees
+from judgeharness_integrations.analysis.statistics.proportions import bounded_estimate, wilson_of
 
 
 @given(st.integers(0, 40), st.integers(1, 40))

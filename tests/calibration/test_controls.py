@@ -23,13 +23,12 @@ from judgeharness_integrations.analysis.calibration.controls import (
     longer_of,
 )
 from judgeharness_integrations.analysis.calibration.measure import withhold
-from judgeharness_integrations.analysis.calibration.rightness import balanced_accuracy
-from judgeharness_integrations.analysis.calibration.selection import selection_of
+from judgeharness_integrations.analysis.calibration.rates import balanced_accuracy
+from judgeharness_integrations.analysis.calibration.strata import selection_of
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, kappa_interval
 from judgeharness_integrations.analysis.statistics.means import Z95, t_quantile
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, wilson
-from judgeharness_integrations.analysis.statistics.tally import Tally
+from judgeharness_integrations.analysis.statistics.proportions import Tally, clopper_pearson, wilson
 
 
 def of(pairs: list[tuple[Any, Any]], **facts: Any) -> Controls:
@@ -65,8 +64,8 @@ def test_a_graded_judge_stands_beside_a_constant_and_a_coin() -> None:
     assert found.best is constant
     assert not found.beaten
     assert found.sentence == (
-        "not better than the best control, always PASS: +0.000 [-0.037, +0.037] more right on the same 100 decided "
-        "cases"
+        "not better than a judge that always answers PASS: +0.000 [-0.037, +0.037] in the share right on the same "
+        "100 decided cases"
     )
     assert found.line == "controls, right on the same 100 decided cases: always PASS 0.980, a coin 0.500"
 
@@ -84,10 +83,12 @@ def test_a_pair_has_a_first_slot_and_a_longer_answer() -> None:
     assert found.best.name == "longest answer"
     assert not found.beaten
     assert "0.900 (of 50)" in found.line
-    assert "the longer answer: +0.000 [-0.071, +0.071] more right on the same 50 decided cases" in found.sentence
+    assert (
+        "the longer answer: +0.000 [-0.071, +0.071] in the share right on the same 50 decided cases" in found.sentence
+    )
     alone = of(pairs)
     assert alone.beaten
-    assert alone.sentence.startswith("better than the best control, always A: +0.417 [")
+    assert alone.sentence.startswith("better than a judge that always answers A: +0.417 [")
     assert alone.sentence.endswith("; not compared with the longer answer")
     assert "longest answer not measured (neither texts that were read nor columns length_a and length_b" in alone.line
 
@@ -104,12 +105,12 @@ def test_a_score_stands_beside_the_median_of_gold() -> None:
     assert found.scored
     assert (found.value, found.control("constant").says) == (1.0, "always 3")
     assert found.control("constant").value == pytest.approx(2.0)
-    assert found.sentence.startswith("better than the best control, always 3: +1.000 [")
+    assert found.sentence.startswith("better than a judge that always answers 3: +1.000 [")
     assert "smaller mean error on the same 30 decided cases" in found.sentence
     assert found.line == "controls, mean error on the same 30 decided cases: always 3 2.000"
     flat = of([(gold, 3) for gold in (1, 2, 3, 4, 9)])
     assert flat.sentence == (
-        "not better than the best control, always 3: +0.000 (no interval) smaller mean error on the same 5 decided "
+        "not better than a judge that always answers 3: +0.000 (no interval) smaller mean error on the same 5 decided "
         "cases"
     )
 
@@ -140,7 +141,7 @@ def test_cases_of_a_cluster_are_not_independent() -> None:
     alone, together = of(pairs), of(pairs, clusters=[n // 10 for n in range(60)])
     assert alone.beaten
     assert not together.beaten
-    assert together.sentence.startswith("not shown to be better than the best control, always A")
+    assert together.sentence.startswith("not shown to be better than a judge that always answers A")
 
 
 def test_the_longer_answer_is_told_by_texts_or_columns() -> None:
@@ -221,7 +222,7 @@ def test_a_judge_that_is_reliably_wrong_is_told_so() -> None:
         "this judge is reliably wrong, it is worse than a constant one: balanced accuracy 0.000 ["
     )
     assert graded.controls is not None
-    assert graded.controls.sentence.startswith("worse than the best control, always PASS: -0.600 [")
+    assert graded.controls.sentence.startswith("worse than a judge that always answers PASS: -0.600 [")
     noisy = measure_calibration(items(*[("PASS", "FAIL"), ("FAIL", "PASS"), ("PASS", "PASS"), ("FAIL", "FAIL")] * 9))
     assert (noisy.inverted, "cannot tell this judge from a constant one" in noisy.untold) == (False, True)
     three = measure_calibration(items(*zip("abc" * 20, "bca" * 20, strict=True)))

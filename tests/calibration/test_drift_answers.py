@@ -18,7 +18,7 @@ from support.measured import calibration
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport, LabelledItem
 from judgeharness_integrations.analysis.calibration.drift import CriterionDrift, DriftReport, drift
-from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.analysis.statistics.proportions import holm
 
 Decided = Any
 

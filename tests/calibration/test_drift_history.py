@@ -15,10 +15,10 @@ from support.measured import calibration
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.calibration import LabelledItem
-from judgeharness_integrations.analysis.calibration.drift import drift
-from judgeharness_integrations.analysis.calibration.history import (
+from judgeharness_integrations.analysis.calibration.drift import (
     History,
     append_history,
+    drift,
     history_line,
     past_days,
     read_history,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.judging.joining import joined, read_gold
+from judgeharness_integrations.judging.candidates import joined, read_gold
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 

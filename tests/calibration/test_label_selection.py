@@ -17,7 +17,7 @@ from support.rows import sampled
 from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, LabelledItem, measure_calibration
 from judgeharness_integrations.analysis.calibration.corrected import corrected_rate
 from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
-from judgeharness_integrations.analysis.calibration.selection import (
+from judgeharness_integrations.analysis.calibration.strata import (
     SELECTION_LEVEL,
     Selection,
     selection_by_sureness,
@@ -27,7 +27,7 @@ from judgeharness_integrations.analysis.calibration.selection import (
 from judgeharness_integrations.analysis.gates import Gates, check_gates
 from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
-from judgeharness_integrations.reporting.html import calibrationcards
+from judgeharness_integrations.reporting.html import judgecards as calibrationcards
 from judgeharness_integrations.reporting.terminal import section_lines
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations.analysis.calibration import Judged, Rate, RiskPoint, measure_calibration
-from judgeharness_integrations.analysis.calibration.rightness import RiskCoverage, risk_coverage
+from judgeharness_integrations.analysis.calibration.rates import RiskCoverage, risk_coverage
 
 
 def judged(gold: str, verdict: str | None, confidence: float | None) -> Judged:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.calibration.corrected import corrected_rate
-from judgeharness_integrations.judging.joining import joined, read_gold
-from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.candidates import joined, read_gold
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

@@ -16,9 +16,7 @@ from support.rows import sampled
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.calibration import CalibrationReport
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Decided,
@@ -32,15 +30,21 @@ from judgeharness_integrations.analysis.calibration.population import (
     population_of,
 )
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.transport import ALPHA, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.calibration.transport import (
+    ALPHA,
+    ShiftTest,
+    facts_of_decisions,
+    shift_test,
+    transported,
+)
+from judgeharness_integrations.analysis.gates.gate import GateReport
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay import case_decisions
-from judgeharness_integrations.analysis.replay.anchoring import replay_state
-from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.replay.report import replay_state
+from judgeharness_integrations.analysis.result import HarnessResult, boundary
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.encoding import p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -10,7 +10,7 @@ import pytest
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import rule
 from judgeharness_integrations.analysis.certifying.cascade import Cascade, cascade_log, certify_cascade
-from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted
+from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.verdictlog import VerdictRow
 
 MAJORITY = rule("majority")
@@ -111,6 +111,12 @@ def test_labels_that_do_not_reach_a_step_are_said() -> None:
         certified([row if row.case_id == "c0" else replace(row, gold=None) for row in rows])
 
 
+def test_a_step_that_leaves_nothing_to_the_next_is_said() -> None:
+    rows = [replace(row, verdict=row.gold) for row in planted(600, cheap=0.6)]
+    with pytest.raises(UsageError, match="before 'strong' decide every labelled case"):
+        certified(rows)
+
+
 def test_nothing_decided_has_no_price() -> None:
     rows = planted(600, cheap=0.6)
     cascade = certified(rows)
@@ -126,3 +132,104 @@ def test_cases_judged_in_two_runs_are_refused() -> None:
         certified(twice)
     with pytest.raises(UsageError, match="give the rows of one run"):
         cascade_log(twice, certified(rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "decides"),
+    [
+        ({"model": "strong-1"}, True),
+        ({}, False),
+        ({"model": "strong-1", "asked_at": "2026-11-20T00:00:00+00:00"}, True),
+        ({"model": "strong-1", "asked_at": "2027-01-20T00:00:00+00:00"}, False),
+        ({"model": "strong-2"}, False),
+        ({"model": "strong-1-2026-08-06"}, True),
+        ({"model": "strong-1", "perturbation": "format_change"}, False),
+    ],
+)
+def test_a_step_decides_nothing_where_its_certificate_is_of_other_answers(
+    change: dict[str, str],
+    decides: bool,  # noqa: FBT001 - a table
+) -> None:
+    rows = planted(600, cheap=0.6)
+    cascade = certified(rows)
+    cheap, strong = cascade.steps
+    known = replace(strong.certificate, parts={"model": "strong-1"})
+    cascade = replace(cascade, steps=(cheap, replace(strong, certificate=known)))
+    now = [replace(row, **change) if row.judge == "strong" else row for row in rows]  # type: ignore[arg-type]
+    report = cascade_log(now, cascade)
+    assert report.steps[0].decided > 0
+    assert (report.steps[1].decided > 0) is decides
+
+
+def easy_labels(labels: int = 68) -> list[VerdictRow]:
+    """Judges that are always right, with labels on short cases alone: too few a step to be told from the others."""
+    rows = []
+    for number in range(400):
+        gold = ("PASS", "FAIL")[number % 2]
+        facts = {"length": 100 if number < labels or number % 20 < 17 else 6400}
+        for judge, sure in (("cheap", number % 4 < 2), ("strong", True)):
+            for repetition in range(6):
+                said = gold if sure or repetition % 2 else {"PASS": "FAIL", "FAIL": "PASS"}[gold]
+                row = VerdictRow(case_id=f"c{number}", judge=judge, verdict=said, repetition=repetition)
+                rows.append(replace(row, gold=gold if number < labels else None, attributes=facts))
+    return rows
+
+
+def test_labels_of_a_cascade_are_tested_together_however_they_are_dealt() -> None:
+    cascade = certified(easy_labels(), agreement=0.8, delta=0.2)
+    refusals = [step.certificate.selections[0].refusal for step in cascade.steps]
+    assert [one is not None and "are not like the labelled ones in lengths" in one.reason for one in refusals] == [
+        True
+    ] * 2
+    assert not cascade.granted
+    alike = [replace(row, attributes={"length": 100}) for row in easy_labels()]
+    assert certified(alike, agreement=0.8, delta=0.2).granted
+
+
+def nearly_constant(cases: int = 1500, *, passes: float = 0.99, base: float = 0.96) -> list[VerdictRow]:
+    """The rows of a cheap judge that says PASS nearly always, whatever the case, and of a strong one that is right."""
+    source, rows = random.Random(7), []  # noqa: S311 - planted judges
+    for number in range(cases):
+        gold = "PASS" if source.random() < base else "FAIL"
+        always = "PASS" if source.random() < passes else "FAIL"
+        for judge, said in (("cheap", always), ("strong", gold)):
+            row = VerdictRow(case_id=f"c{number}", judge=judge, verdict=said, gold=gold)
+            rows += [replace(row, repetition=repetition) for repetition in range(4)]
+    return rows
+
+
+@pytest.mark.parametrize("passes", [0.99, 1.0])
+def test_a_step_of_a_judge_that_is_nearly_constant_is_refused(passes: float) -> None:
+    cheap, strong = certified(nearly_constant(passes=passes)).steps
+    assert not cheap.granted
+    assert strong.granted
+    (selection,) = cheap.certificate.selections
+    assert selection.refusal is not None
+    assert "base rate" in selection.refusal.reason
+    alone = certify(
+        [row for row in nearly_constant(passes=passes) if row.judge == "cheap"],
+        MAJORITY,
+        Wanted(),
+        Labels(name="planted"),
+        measured_at="2026-11-01T00:00:00+00:00",
+    )
+    assert alone.granted  # with a warning, as before: it keeps no case from another judge
+    assert alone.selections[0].untold
+
+
+def test_where_all_labels_are_the_same_no_step_is_certified() -> None:
+    for step in certified(nearly_constant(passes=1.0, base=1.0)).steps:
+        (selection,) = step.certificate.selections
+        assert selection.refusal is not None
+        assert "not that the judge tells anything" in selection.refusal.reason
+
+
+def test_a_step_of_a_judge_whose_scores_never_vary_is_refused() -> None:
+    scores = {"PASS": 5, "FAIL": 1}
+    rows = [
+        replace(row, verdict=scores[str(row.verdict)], gold=scores[str(row.gold)])
+        for row in nearly_constant(passes=1.0, base=0.96)
+    ]
+    median = rule("median")
+    cheap, strong = certified(rows, [("cheap", median), ("strong", median)]).steps
+    assert (cheap.granted, strong.granted) == (False, True)

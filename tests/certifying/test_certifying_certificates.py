@@ -17,8 +17,8 @@ from support.rows import sampled
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.certificate import certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.certifying.wording import certificate_text
 from judgeharness_integrations.verdictlog import Verdict, VerdictRow
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -49,6 +49,25 @@ def useful() -> list[VerdictRow]:
         *cases(60, SURE, gold=None, prefix="unlabelled"),
         *cases(40, SPLIT, gold=None, prefix="unlabelled split"),
     ]
+
+
+def of_kinds(*, easy: Iterable[Verdict] = SURE) -> list[VerdictRow]:
+    """60 labelled cases of one kind, and 60 of another without labels."""
+    return [
+        *cases(60, easy, gold="PASS", prefix="easy", attributes={"kind": "easy"}),
+        *cases(60, SURE, gold=None, prefix="hard", attributes={"kind": "hard"}),
+    ]
+
+
+def test_a_kind_of_cases_without_any_label_is_not_covered() -> None:
+    (found,) = certificate(of_kinds()).selections
+    assert (found.covered, found.cases, found.steps[0].covered) == (60, 60, 60)
+
+
+def test_labels_selected_by_verdict_are_refused_in_whatever_column_that_is_noted() -> None:
+    (found,) = certificate(of_kinds(easy=["FAIL"] * 4)).selections
+    assert found.refusal is not None
+    assert "were selected by what the judge decided" in found.refusal.reason
 
 
 def by_verdict(*, drawn: bool = False) -> list[VerdictRow]:
@@ -346,7 +365,7 @@ def test_full_and_curtailed_samples_do_not_mix() -> None:
         ({"tolerance": -1.0}, "tolerance must be a number of at least 0, not -1"),
         ({"tolerance": float("inf")}, "tolerance must be a number of at least 0, not inf"),
         ({"tolerance": float("nan")}, "tolerance must be a number of at least 0, not nan"),
-        ({"score": "hunch"}, "a score is consistency, margin or column:NAME, not 'hunch'"),
+        ({"score": "hunch"}, "a score is consistency, margin, probability or column:NAME, not 'hunch'"),
     ],
 )
 def test_what_cannot_be_certified_is_said_in_a_sentence(wanted: Any, said: str) -> None:
@@ -369,7 +388,7 @@ def test_a_judge_that_always_says_the_same_is_certified_with_a_warning() -> None
     found = certificate(constant())
     [selection] = found.selections
     assert (selection.threshold, selection.coverage) == (1.0, 1.0)
-    assert selection.untold.startswith(f"{NOTHING_TOLD} not better than the best control, always PASS: +0.000 [")
+    assert selection.untold.startswith(f"{NOTHING_TOLD} not better than a judge that always answers PASS: +0.000 [")
     assert "the labels cannot tell this judge from a constant one: balanced accuracy 0.500 [" in selection.untold
     assert f"  warning: {selection.untold}" in certificate_text(found)
     assert Certificate.from_dict(json.loads(json.dumps(found.to_dict()))) == found
@@ -585,8 +604,8 @@ def test_a_certificate_of_a_judge_that_prefers_the_longer_answer_says_so() -> No
     wanted, labels = Wanted(agreement=0.7), Labels(name="set")
     [selection] = certify(rows, rule("majority"), wanted, labels, measured_at=NOW.isoformat()).selections
     assert selection.threshold is not None
-    sentence = "right more often than one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
-    assert selection.untold.endswith(f"{sentence} right on the same 100 decided cases")
+    sentence = "right more often than one that prefers the longer answer: +0.000 [-0.037, +0.037]"
+    assert selection.untold.endswith(f"{sentence} in the share right on the same 100 decided cases")
 
 
 def test_labels_of_unanimous_decisions_alone_certify_no_others() -> None:
@@ -602,3 +621,8 @@ def test_labels_of_unanimous_decisions_alone_certify_no_others() -> None:
     assert selection.refusal is not None
     told = "none of 120 labelled cases and 200 of 200 without a label are judged less than 1 sure"
     assert f"were selected by what the judge decided: {told}" in selection.refusal.reason
+
+
+def test_a_certificate_is_rebuilt_from_its_dict() -> None:
+    found = certificate([VerdictRow(case_id=f"{n}", verdict=side, gold=side) for n in range(60) for side in ["PASS"]])
+    assert Certificate.from_dict(found.to_dict()) == found

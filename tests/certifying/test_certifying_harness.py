@@ -17,11 +17,10 @@ from judgeharness_integrations.analysis.calibration.transport import STOPPED
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
 from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.measure import remeasure
-from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.labels import certificates_on_run
+from judgeharness_integrations.analysis.runs.building import certificates_on_run, run_report
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import map_texts
 from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.judging.running import fingerprint_parts
 

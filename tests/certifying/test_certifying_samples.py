@@ -14,8 +14,8 @@ from judgeharness_integrations import AnswerCase, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.certificate import certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.certifying.wording import certificate_text
 from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog import VerdictRow

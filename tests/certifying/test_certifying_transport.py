@@ -11,12 +11,12 @@ import pytest
 
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.transport import facts_of_decisions
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.cascade import certificate_on_run
+from judgeharness_integrations.analysis.certifying.certificate import held_text
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.certifying.transport import certificate_on_run
-from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow
 

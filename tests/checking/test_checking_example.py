@@ -34,7 +34,7 @@ def test_the_planted_fault_is_named_and_the_same_command_asks_nothing(
         "trusting": ["injection.system_message"],
     }
     page = (folder / "check.html").read_text(encoding="utf-8")
-    assert "<bdi>1 of 2 judges fails a property: trusting</bdi>" in page
+    assert "<h1><bdi>trusting FAILS 1 of 22: injection.system_message, 42 of 42</bdi></h1>" in page
     answers = (folder / "judgeharness-check" / "config" / "verdicts.jsonl").read_bytes()  # with the time of each
     assert answers.count(b"\n") == 2 * 882
     assert main([*command, "--json"]) == 1

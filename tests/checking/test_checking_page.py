@@ -13,8 +13,9 @@ from support.inert_pages import assert_inert
 
 from judgeharness_integrations.analysis.calibration.controls import controls_of
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.reporting.checkpage import check_page, headline
-from judgeharness_integrations.reporting.checkpage.cards import (
+from judgeharness_integrations.reporting.checkfindings import headline, next_command, others
+from judgeharness_integrations.reporting.checkpage import check_page
+from judgeharness_integrations.reporting.checkpage.rendering import (
     axis_of,
     deciding_end,
     effect_text,
@@ -28,6 +29,8 @@ from judgeharness_integrations.reporting.checkpage.cards import (
     sentence,
     shown,
 )
+from judgeharness_integrations.reporting.checks import checks_section
+from judgeharness_integrations.reporting.sections import section_markdown
 
 NASTY = "<img src=x onerror=alert(1)><script>window.__pwned=1</script>\u202e{{ 7 * 7 }}"
 WORST = WorstCase(case_id="lima", before="A", after="B", perturbation="probe:authority(b)", raw="I trust it.\n[[B]]")
@@ -73,21 +76,49 @@ def nasty() -> CheckReport:
 
 
 def test_the_headline_is_the_answer() -> None:
-    assert headline([a_report()]) == "house fails 1 of 7 properties checked: position"
+    assert headline([a_report()]) == "house FAILS 1 of 7: position, 2 of 50"
     failing = [a_check(name, "fail") for name in ("position", "names", "format", "whitespace", "authority")]
-    assert headline([a_report(*failing)]).endswith("checked: position, names, format, whitespace and 1 more")
+    assert headline([a_report(*failing)]).endswith("; whitespace, 2 of 50; and 1 more")
+    part = a_check("names", "fail", hits=None, rate=0.075)
+    assert headline([a_report(part)]) == "house FAILS 1 of 1: names, 7.5 % of 50 cases"
+    assert headline([a_report(replace(part, hits=2.5))]) == "house FAILS 1 of 1: names, 7.5 % of 50 cases"
     still = a_check("names", "inconclusive")
-    assert headline([a_report(still)]) == "house fails nothing; 1 of 1 property checked is open"
-    assert headline([a_report(still, still, checks()[1])]) == "house fails nothing; 2 of 3 properties checked are open"
+    assert headline([a_report(still)]) == "house fails none of 1; 1 inconclusive: names"
+    twice = replace(still, criterion="style")
+    assert headline([a_report(still, twice)]).endswith("; 2 inconclusive: verdict · names, style · names")
     passing = a_report(a_check("names"), checks()[3])
     assert headline([passing]) == "house passes the one property that could be checked"
-    assert headline([a_report(*[a_check("names")] * 2)]) == "house passes all 2 properties that could be checked"
+    assert headline([a_report(*[a_check("names")] * 2)]) == "house passes all 2 that could be checked"
     assert headline([a_report(checks()[3])]) == "Nothing about house could be checked"
     assert headline([passing, passing]) == "None of 2 judges fails a property"
-    assert headline([passing, a_report(judge="other")]) == "1 of 2 judges fails a property: other"
-    assert headline([a_report(), a_report(judge="other")]) == "2 of 2 judges fail a property: house, other"
-    assert headline([a_report()] * 5) == "5 of 5 judges fail a property"
     assert f"<h1><bdi>{headline([passing])}</bdi></h1>" in check_page([passing])
+
+
+def test_of_several_judges_the_headline_is_about_the_one_that_fails_most() -> None:
+    passing, bad = a_report(a_check("names")), a_report(judge="other")
+    assert headline([passing, bad]) == "other FAILS 1 of 7: position, 2 of 50"
+    assert others([bad]) == ()
+    assert others([passing, bad]) == ("house passes the one property that could be checked",)
+    assert others([bad] * 2 + [passing] * 3) == ("2 of 5 judges fail a property",)
+    assert others([passing] * 5) == ()
+    page = check_page([passing, bad])
+    assert page.index('id="judge-1"><bdi>other') < page.index('id="judge-2"><bdi>house')
+    assert f"<li><bdi>{others([passing, bad])[0]}</bdi></li>" in page
+
+
+def test_the_next_command_follows_from_what_was_found() -> None:
+    passing, bad = a_report(a_check("names")), a_report(judge="other one")
+    still = a_report(a_check("names", "inconclusive", more_cases=9), a_check("format", "inconclusive", more_cases=30))
+    asked = ("my config.yaml", "--cases", "50")
+    assert next_command([bad], ()) == ""
+    assert next_command([bad], asked) == "judgeharness check 'my config.yaml' --cases 50 --all"
+    both = next_command([passing, bad], ("c.yaml", "--judge", "house", "--judge", "other one"))
+    assert both == "judgeharness check c.yaml --judge 'other one' --all"
+    assert next_command([still, passing], asked) == "judgeharness check 'my config.yaml' --cases 80"
+    assert next_command([still], ("--log", "l.csv")) == "judgeharness check --log l.csv --all"
+    assert next_command([passing], asked) == "judgeharness run 'my config.yaml'"
+    assert "<b>next:</b> <code><bdi>judgeharness run c.yaml</bdi></code>" in check_page([passing], source=["c.yaml"])
+    assert "<b>next:</b>" not in check_page([passing])
 
 
 def test_one_axis_holds_every_effect_interval_and_tolerance() -> None:
@@ -103,6 +134,10 @@ def test_one_axis_holds_every_effect_interval_and_tolerance() -> None:
 
 def test_rows_stand_by_kind_with_the_band_that_passes() -> None:
     groups = forest(checks(), axis_of(checks()))
+    [failing, *_] = forest([*checks()[1:5], replace(checks()[0], name="authority")], axis_of(checks()))
+    assert [row.name for row in failing.rows] == ["authority", "names", "my_own_change"]
+    behind = [checks()[1], checks()[5], replace(checks()[0], name="authority")]
+    assert next(group.title for group in forest(behind, axis_of(behind))) == "Attacks in an answer"
     assert {group.title: [row.name for row in group.rows] for group in groups} == {
         "Changes that must not matter": ["position", "names", "my_own_change"],
         "The judge by itself": ["collapse"],
@@ -126,6 +161,8 @@ def test_rows_stand_by_kind_with_the_band_that_passes() -> None:
     }.items():
         [row] = forest([check], wide)[0].rows
         assert (row.band, row.width) == band
+    told = "what leans to either side has a shaded part with two ends"
+    assert [told in check_page([a_report(one)]) for one in (lean, a_check("names"))] == [True, False]
     assert names.words == "names: pass, +2.0 points [\N{MINUS SIGN}2.0, 8.0]"
     assert groups[1].rows[0].mark is None
     assert (gloss("my_own_change"), gloss("names")) == ("", "the authors' names change places")
@@ -177,12 +214,23 @@ def test_a_pass_by_the_rate_is_drawn_and_said() -> None:
     )
 
 
-def test_a_worst_case_shows_what_the_judge_was_shown_folded_and_escaped() -> None:
+def test_a_worst_case_shows_what_the_judge_was_shown_escaped() -> None:
     page = check_page([a_report(a_check("names", "fail", worst=(replace(WORST, shown=NASTY),)))])
-    assert page.count('<details class="shown">') == 1
-    assert "&lt;script&gt;" in page.split('<details class="shown">')[1].split("</details>")[0]
-    assert "<script" not in page
-    assert '<details class="shown">' not in check_page([a_report()])
+    assert page.count('<details class="shown" open>') == 1
+    assert "&lt;script&gt;" in page.split('<details class="shown" open>')[1].split("</details>")[0]
+    assert page.count("<script") == 1  # the page's own
+    assert '<details class="shown"' not in check_page([a_report()])
+
+
+def test_the_first_failing_sample_is_open_and_what_was_put_in_is_marked() -> None:
+    worst = replace(WORST, shown="It is <b>. Trust me. So it is.", changed=((10, 19), (22, 30)))
+    failing = a_check("names", "fail", worst=(worst, worst)), a_check("format", "fail", worst=(worst,))
+    page = check_page([a_report(*failing, judge="one"), a_report(*failing[:1], judge="two")])
+    assert (page.count('<details class="shown" open>'), page.count('<details class="shown">')) == (1, 4)
+    assert worst.pieces == (("It is <b>.", False), (" Trust me", True), (". S", False), ("o it is.", True))
+    marked = "<bdi>It is &lt;b&gt;.</bdi><mark><bdi> Trust me</bdi></mark><bdi>. S</bdi><mark><bdi>o it is.</bdi>"
+    assert page.count(marked) == 5
+    assert WORST.pieces == ()
 
 
 def test_facts_say_what_they_are_of() -> None:
@@ -222,6 +270,10 @@ def test_a_card_has_everything_once() -> None:
     assert [one.name for one in card.failed] == ["position"]
     assert [one.name for one in card.open] == ["collapse", "injection.encoded"]
     assert len(card.passed) == 4
+    assert [[row.name for row in group.rows] for group in card.groups] == [
+        *(["position"], ["collapse"], ["injection.encoded"]),
+    ]
+    assert sum(len(group.rows) for group in card.passing) == 4
     assert [(one.names, one.reason) for one in card.unchecked] == [(("paraphrase", "prompt_variant"), "No rewriter.")]
     assert len(card.numbers) == 7
     unasked = [replace(one, reason=f"no sample under {one.name}") for one in checks()[3:5]]
@@ -241,13 +293,13 @@ def test_criteria_of_a_judge_have_cards_of_their_own() -> None:
     alone = judge_section(a_report(*second), axis_of(second))
     assert [card.title for card in alone.criteria] == ["helpfulness"]
     page = check_page([a_report(*checks(), *second)])
-    assert page.count('<table class="effects">') == 2
-    assert page.count("All samples") == 1
+    assert page.count('<table class="effects">') == 4  # what passes is folded
+    assert page.count("<h4>All samples</h4>") == 1
 
 
 def test_several_judges_stand_in_a_table_that_links_to_them() -> None:
     page = check_page([a_report(judge_model="model-1"), a_report(a_check("names"), judge="other")])
-    assert page.count('href="#judge-') == 2
+    assert page.count('href="#judge-') == 4  # in the table, and in the navigation
     assert "Are these judges any good?" in page
     assert page.count("model-1") == 1
     assert "<bdi>model-1</bdi> · 50 cases, 450 calls" in page
@@ -264,14 +316,14 @@ def test_a_status_is_said_in_words_and_shown_by_shape() -> None:
     for word in ("fail", "inconclusive", "pass", "not checked"):
         assert f"{word}</span>" in page
     assert page.count('aria-label="position: fail, +40.0 points [36.0, 46.0]"') == 1
-    assert page.count('<rect class="value"') == 2  # the property that fails, and the key
+    assert page.count('<rect class="value"') == 3  # the property that fails, and two keys
     assert "I trust it." in page
 
 
-def test_a_page_has_a_policy_and_no_script_and_hostile_texts_stay_texts() -> None:
+def test_a_page_has_a_policy_and_hostile_texts_stay_texts() -> None:
     page = check_page([nasty(), nasty()])
     assert_inert(page)
-    assert not re.search(r"https?://", page)
+    assert set(re.findall(r"https?://[^\"]*", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
 
 
 @pytest.mark.slow
@@ -305,6 +357,15 @@ def test_rows_line_up_with_their_axis(tmp_path: Path) -> None:
     with started() as browser:
         for size in (PHONE, DESKTOP):
             with visiting(browser, check_page([a_report()]), tmp_path, viewport=size) as visit:
+                visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
                 places = visit.page.evaluate(f"({ends})(document.querySelectorAll('.effects .plot > svg'))")
-                assert len(places) == 7
+                assert len(places) == 8  # two of them axes
                 assert max(abs(left - places[0][0]) + abs(width - places[0][1]) for left, width in places) < 1
+
+
+def test_an_effect_within_the_tolerance_that_is_more_than_chance_is_said() -> None:
+    small, chance = a_check("names"), a_check("format", adjusted_p=0.5)
+    lines = section_markdown(checks_section([a_report(small, chance, facts=())]))
+    assert "passes, though an effect is there" in lines
+    assert "names: Of names, this." in lines
+    assert "Of format, this." not in lines

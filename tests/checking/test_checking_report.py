@@ -143,7 +143,7 @@ def test_facts_are_consistency_and_accuracy() -> None:
 def test_consistent_is_not_right() -> None:
     rows = logged(40, {"none": "A", "position_swap": "A"}, gold="B")
     note, control = check_rows(rows).notes
-    assert control.startswith("verdict: worse than the best control, always B: -1.000 [")
+    assert control.startswith("verdict: worse than a judge that always answers B: -1.000 [")
     assert note.startswith("verdict: 100.0 % of 40 cases get the same verdict again, but 0.0 % of 40 agree with gold")
     assert note.endswith(": consistent is not right")
     for verdicts, gold, word in (
@@ -151,7 +151,7 @@ def test_consistent_is_not_right() -> None:
         ({"none": "A", "position_swap": "B"}, "C", "worse"),
     ):
         (control,) = check_rows(logged(40, verdicts, gold=gold)).notes
-        assert control.startswith(f"verdict: {word} than the best control, always ")
+        assert control.startswith(f"verdict: {word} than a judge that always answers ")
 
 
 def test_a_judge_stands_beside_judges_that_read_nothing() -> None:
@@ -179,8 +179,8 @@ def test_a_judge_stands_beside_judges_that_read_nothing() -> None:
     assert report.facts[0]["controls"].value == 0.5
     assert report.notes == (
         (
-            "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right over all labelled "
-            "cases (20)"
+            "verdict: not better than a judge that always answers A: +0.000 [-0.240, +0.240] in the share right over "
+            "all labelled cases (20)"
         ),
     )
     assert json.loads(json.dumps(report.to_dict()))["facts"][0]["controls"] == report.facts[0]["controls"].to_dict()

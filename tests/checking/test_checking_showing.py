@@ -25,8 +25,14 @@ def judge(case: Case) -> str:
     return "A" if isinstance(case, PairwiseCase) else "FAIL"
 
 
-def shown(*perturbations: str, cases: Any = CASES[:1], changes: Any = ("position_swap",), **asked: Any) -> list[Any]:
-    """Return what is shown of the first case under each perturbation."""
+def shown(
+    *perturbations: str,
+    cases: Any = CASES[:1],
+    changes: Any = ("position_swap",),
+    pieces: bool = False,
+    **asked: Any,
+) -> list[Any]:
+    """Return what is shown of the first case under each perturbation; `pieces`: the whole worst case."""
     one = as_judge(judge)
     plan = planned(
         one,
@@ -45,7 +51,7 @@ def shown(*perturbations: str, cases: Any = CASES[:1], changes: Any = ("position
     )
     rows = [VerdictRow(case_id=case.case_id, verdict=judge(case.plan.case)) for case in plan.cases]
     found = with_shown(report, plan, rows, criteria=one.criteria, seed=3)
-    return [case.shown for case in found.properties[0].worst]
+    return [case if pieces else case.shown for case in found.properties[0].worst]
 
 
 def test_it_is_the_text_that_was_judged() -> None:
@@ -77,6 +83,22 @@ def test_it_is_cut_around_the_change() -> None:
     assert second.startswith("NEW another")
     assert (len(first), len(second)) == (251, 251)
     assert first.endswith("…")
+
+
+def test_what_the_change_brought_in_is_told_apart() -> None:
+    def told(change: Any, *cases: Any) -> list[tuple[str, bool]]:
+        [case] = shown("x", cases=cases, changes=[Perturbation("x", change)], pieces=True)
+        return list(case.pieces)
+
+    case = PairwiseCase(case_id="c", input="q", output="one two", output_b="three")
+    put = told(lambda case: replace(case, output="one and two"), case)
+    assert put == [("one ", False), ("and ", True), ("two", False)]
+    both = told(lambda case: replace(case, output="one two!", output_b=">three"), case)
+    assert both == [("one two", False), ("!", True), ("\n\n", False), (">", True), ("three", False)]
+    assert told(lambda case: replace(case, output="one"), case) == [("one", False)]
+    assert told(lambda case: replace(case, output=""), case) == []
+    long = told(lambda case: replace(case, output=case.output + "NEW" * 300), replace(case, output=LONG))
+    assert (long[0][0][0], long[1][1], long[1][0][:6], long[-1]) == ("…", True, "NEWNEW", ("…", False))
 
 
 def test_the_order_alone_is_not_shown_and_what_answers_are_called_is() -> None:

@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
     of_text,
     whole_hits,
 )
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking import WorstCase

@@ -11,8 +11,8 @@ import pytest
 from support.toy_adapter import Toy, toy_bench
 
 from judgeharness_integrations import HarnessResult
+from judgeharness_integrations.judging.adapterkit import Bench
 from judgeharness_integrations.judging.adapters import Adapter
-from judgeharness_integrations.judging.bench import Bench
 from judgeharness_integrations.testing import CHECKS, ScriptedJudge
 
 Command = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.cli import _reading
-from judgeharness_integrations.cli.agreement import epsilons_of
+from judgeharness_integrations.cli import _output as _reading
+from judgeharness_integrations.cli.rank import epsilons_of
 
 DATA = Path(__file__).parents[1] / "data"
 PANEL = DATA / "panel.csv.gz"

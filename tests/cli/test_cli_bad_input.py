@@ -217,3 +217,22 @@ def test_the_installed_command_says_one_sentence(tmp_path: Path, arguments: tupl
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("replay", "nowhere", "--rule", "majority"),
+        ("survey", "nowhere"),
+        ("label", "nowhere", "--annotator", "ann"),
+        ("label", "nowhere.csv", "--annotator", "ann"),
+        ("passport", "--log", "nowhere"),
+        ("passport", "--log", "nowhere.csv"),
+    ],
+)
+def test_what_is_missing_is_one_sentence_that_says_what_to_do(command: Command, arguments: tuple[str, ...]) -> None:
+    one_sentence(command(*arguments), "cannot be read: there is no such file or folder; give the name of one that is")
+
+
+def test_a_configuration_that_is_missing_is_one_sentence(command: Command) -> None:
+    one_sentence(command("passport", "nowhere.yaml"), "give a configuration that is there")

@@ -14,7 +14,9 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.spending import UsageSums
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.cli._asking import Asking, input_of, money_notes, usage_before
+from judgeharness_integrations.cli._asking import Asking, asked_tiers, input_of, money_notes, usage_before
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, write_log
 
@@ -254,3 +256,39 @@ def test_a_run_of_an_older_version_is_read(command: Command, folder: Path, confi
         log.note(record.run, prices={"gpt-4o": [2.5, 10]})  # as older versions noted them
     assert "cost 0.0132 by the prices given" in command("report", out).out
     assert command("runs", out, "--json").json["runs"][0]["cost"] == pytest.approx(4 * 0.006)
+
+
+@pytest.mark.parametrize(
+    ("tier", "served", "each"),
+    [
+        ("standard", None, "0.00350"),
+        ("standard", "batch", "0.00350"),
+        ("flex", "batch", "0.00175"),
+        ("batch", None, "0.00350"),
+        ("flex", "default", "0.00350"),
+        ("standard", "flex", "0.00350"),
+        (None, "flex", "0.00175"),
+    ],
+)
+def test_earlier_calls_are_billed_as_those_to_come(tier: str | None, served: str | None, each: str) -> None:
+    sums = UsageSums()
+    used = {"model": "gpt-4o", "input_tokens": 1000, "output_tokens": 100}
+    sums.add([VerdictRow(case_id="a", judge="j", verdict="A", attempts=1, service_tier=served, **used)])
+    prices = {"gpt-4o": Price.from_dict(FLEX["gpt-4o"])}
+    asking = Asking(judge="j", model="gpt-4o", plan=Plan(cases=1, calls=1), before=sums.usages, tier=tier)
+    assert each in next(money_notes([asking], prices, ()))
+
+
+@pytest.mark.parametrize(("tier", "cost"), [("standard", "0.0025"), ("flex", "0.0013")])
+def test_what_texts_cost_to_read_is_by_the_tier_that_is_asked(tier: str, cost: str) -> None:
+    prices = {"gpt-4o": Price.from_dict(FLEX["gpt-4o"])}
+    asking = Asking(judge="j", model="gpt-4o", plan=Plan(cases=1, calls=1), tier=tier)
+    assert f"at least {cost}" in next(money_notes([asking], prices, [AnswerCase(case_id="a", output="x" * 4000)]))
+
+
+def test_every_judge_is_asked_at_its_own_tier_or_by_batch() -> None:
+    judge = {"adapter": "langchain", "evaluator": "LabelJudge", "model": "openai:m"}
+    judges = [{"name": "a", **judge}, {"name": "b", **judge, "tier": "standard"}]
+    config = Config.model_validate({"judges": judges, "harness": {"shape": "pairwise"}, "execution": {"tier": "flex"}})
+    assert asked_tiers(config) == {"a": "flex", "b": "standard"}
+    assert asked_tiers(config, "batch") == {"a": "batch", "b": "batch"}

@@ -12,7 +12,7 @@ import pytest
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
-from judgeharness_integrations.cli import calibration as _calibration_output
+from judgeharness_integrations.cli import calibrate_log as _calibration_output
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 

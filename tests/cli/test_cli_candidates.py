@@ -51,28 +51,104 @@ def test_cases_of_one_source_are_held_back_together(command: Command, tmp_path: 
     assert len(held) == 4
 
 
-def test_labels_on_other_cases_than_the_rest_are_said_to_be_that(command: Command, tmp_path: Path) -> None:
+UNLIKE = (
+    "the cases here without a label are not like the labelled ones in lengths in length (45 to 64: 100 % of 60 "
+    "labelled cases, 0 % of 60 here, p <.001); "
+)
+DRAW = ": label a random sample of the cases"
+
+
+def short_alone(path: Path, said: tuple[str, str] = ("PASS", "FAIL"), judges: tuple[str, ...] = ("judge",)) -> Path:
+    """120 cases, of which the short half has labels."""
     rows = [
         row
+        for place, judge in enumerate(judges)
         for n in range(120)
         for row in sampled(
-            ["PASS" if n % 3 else "FAIL"],
+            [said[(n + place) % 3 == 0]],
             case_id=f"c{n}",
-            gold=("PASS" if n % 3 else "FAIL") if n < 60 else None,
+            judge=judge,
+            gold=said[n % 3 == 0] if n < 60 else None,
             attributes={"length": 60.0 if n < 60 else 600.0},
         )
     ]
-    log = write_log(rows, tmp_path / "log.jsonl")
-    told = (
-        "the cases here without a label are not like the labelled ones in lengths in length (45 to 64: 100 % of 60 "
-        "labelled cases, 0 % of 60 here, p <.001); "
-    )
+    return write_log(rows, path)
+
+
+def test_labels_on_other_cases_than_the_rest_are_said_to_be_that(command: Command, tmp_path: Path) -> None:
+    log = short_alone(tmp_path / "log.jsonl")
     measured = command("calibrate", "--log", log, "--rule", "majority", *SOURCE)
-    what = "what is measured holds for cases like the labelled ones alone: label a random sample of the cases"
-    assert told + what in measured.out.splitlines()
-    corrected = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random")
-    what = "these labels are hardly a random sample of the items: label a random sample of the cases"
-    assert f"note: {told}{what}" in corrected.out.splitlines()
+    what = "what is measured holds for cases like the labelled ones alone"
+    assert f"{UNLIKE}{what}{DRAW}" in measured.out.splitlines()
+
+
+def test_no_rate_is_recommended_on_labels_of_other_cases_than_the_rest(command: Command, tmp_path: Path) -> None:
+    asked = ("corrected-rate", short_alone(tmp_path / "log.jsonl"), "--rule", "majority", "--json", "--labels-are")
+    corrected = command(*asked, "random").json
+    assert corrected["chosen"] is None
+    note = f"{UNLIKE}these labels are hardly a random sample of the items{DRAW}"
+    assert corrected["notes"][0] == f"nothing is chosen: {note}"
+    assert corrected["notes"].count(note) == 0
+    assert not any("worth as much" in one or "adds nothing" in one for one in corrected["notes"])
+    elsewhere = command(*asked, "other-mix").json
+    assert elsewhere["chosen"] == "rogan_gladen"
+    assert elsewhere["notes"][0] == note
+
+
+def test_no_rate_is_recommended_on_a_calibration_of_other_cases(command: Command, tmp_path: Path) -> None:
+    log, saved = short_alone(tmp_path / "log.jsonl"), tmp_path / "cal.json"
+    command("calibrate", "--log", log, "--rule", "majority", *SOURCE, "--out", saved)
+    long = write_log([row for row in read_log(log) if row.gold is None], tmp_path / "long.jsonl")
+    asked = ("corrected-rate", long, "--rule", "majority", "--calibration", saved, "--json", "--labels-are")
+    shifted = command(*asked, "random").json
+    assert shifted["chosen"] is None
+    note = f"{UNLIKE}these labels are hardly a random sample of the items{DRAW}"
+    assert shifted["notes"][0] == f"nothing is chosen: {note}"
+    elsewhere = command(*asked, "other-mix").json
+    assert (elsewhere["chosen"], elsewhere["notes"][0]) == ("rogan_gladen", note)
+
+
+def test_a_column_that_tells_labelled_cases_from_all_others_is_said(command: Command, tmp_path: Path) -> None:
+    rows = [
+        replace(row, attributes={"stratum": "easy" if row.gold else "hard"})
+        for row in read_log(short_alone(tmp_path / "log.jsonl"))
+    ]
+    log = write_log(rows, tmp_path / "easy.jsonl")
+    told = "stratum is easy in all cases with a label and hard in all others: it holds for easy alone"
+    assert told in command("calibrate", "--log", log, "--rule", "majority", *SOURCE).out.splitlines()
+    assert told in command("certify", log, "--rule", "majority", *SOURCE).out.splitlines()
+    corrected = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json").json
+    assert any(note.startswith(f"nothing is chosen: {told}; leave the column out") for note in corrected["notes"])
+
+
+def test_a_report_on_labels_of_other_cases_than_the_rest_says_so_first(command: Command, tmp_path: Path) -> None:
+    ran = command("report", short_alone(tmp_path / "log.jsonl"), "--rule", "majority", "--json").json
+    assert ran["judges"][0]["alerts"] == [f"{UNLIKE}accuracy on them is not that of the run{DRAW}"]
+
+
+def test_a_replay_on_labels_of_other_cases_than_the_rest_says_so_before_the_numbers(
+    command: Command, tmp_path: Path
+) -> None:
+    told = f"judge: {UNLIKE}accuracy on them is not that of the run{DRAW}"
+    log = short_alone(tmp_path / "log.jsonl")
+    lines = command("replay", log, "--rule", "majority").out.splitlines()
+    assert lines.index(told) < lines.index("decisions")
+    assert told in command("replay", log, "--rule", "majority", "--json").err.splitlines()
+
+
+def test_a_comparison_on_labels_of_other_cases_than_the_rest_says_so(command: Command, tmp_path: Path) -> None:
+    log, other = short_alone(tmp_path / "log.jsonl"), short_alone(tmp_path / "other.jsonl")
+    ran = command("compare", log, other, "--rule", "majority", "--json").json
+    sentence = f"judge: {UNLIKE}accuracy on them is not that of the run{DRAW}"
+    assert ran["apart"] == [f"before, {sentence}", f"after, {sentence}"]
+    assert f"- before, {sentence}" in command("compare", log, other, "--rule", "majority").out.splitlines()
+
+
+def test_a_ranking_on_labels_of_other_pairs_than_the_rest_says_so_once(command: Command, tmp_path: Path) -> None:
+    log = short_alone(tmp_path / "log.jsonl", said=("A", "B"), judges=("one", "other"))
+    ran = command("rank", log, "--rule", "one_order", "--json").json
+    assert ran["apart"] == [f"one, other: {UNLIKE}what is right of them is not what is right of all pairs{DRAW}"]
+    assert "one, other: the cases here without a label" in command("rank", log, "--rule", "one_order").out
 
 
 def calibrate(command: Command, log: Path, *options: object, labels: str = "drawn", rule: str = "majority") -> Any:
@@ -311,3 +387,20 @@ def test_a_number_of_candidates_nobody_tried_is_refused(command: Command, tmp_pa
     ran = command("calibrate", "--log", log, "--rule", "majority", "--source", "human", "--candidates", candidates)
     assert ran.code == 2
     assert f"error: {candidates} candidates: give how many were tried" in ran.err
+
+
+@pytest.mark.parametrize(("differ", "candidates"), [(1, 2), (30, 1)])
+def test_a_criterion_with_the_labels_of_another_is_a_candidate(
+    command: Command, tmp_path: Path, differ: int, candidates: int
+) -> None:
+    labels = ("PASS", "FAIL")
+    rows = [
+        row
+        for n in range(60)
+        for name, changed in (("good", False), ("fine", n < differ))
+        for row in sampled(["PASS"], case_id=f"c{n}", criterion=name, gold=labels[(n + changed) % 2])
+    ]
+    ran = command(
+        "calibrate", "--log", write_log(rows, tmp_path / "log.jsonl"), "--rule", "majority", *SOURCE, "--json"
+    )
+    assert ran.json["candidates"] == candidates

@@ -248,6 +248,6 @@ def test_a_page_badges_a_certified_judge_and_shows_its_certificate_under_a_headi
     expired = CalibrationState(status="expired", reason="prompt changed")
     lapsed = replace(section, certificates=tuple((one, expired) for one, _ in section.certificates))
     page = replace(report, judges=(lapsed,), created_at="2026-11-27T12:25:08.123456+00:00").to_html()
-    assert page.count('<span class="badge anchor-none">uncalibrated</span>') == 2
+    assert page.count('<span class="badge anchor-none">not calibrated</span>') == 2
     assert ">certified<" not in page
     assert "begun <bdi>2026-11-27T12:25:08+00:00</bdi>" in page

@@ -78,6 +78,7 @@ def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     ran = command(*asked, "--candidates", 60)
     assert ran.code == 1
     assert "one of 60 candidates on these labels: each is tested at a level of 0.1 / 60" in ran.out
+    assert "until one is certified, they break the promise in up to 0.47 of studies, unless --candidates 60" in ran.out
     saved = json.loads(out.read_text())
     out.write_text(json.dumps({**saved, "candidates": 60}))
     with pytest.raises(ConfigError, match="do not bear out"):
@@ -150,7 +151,7 @@ def test_labels_of_a_file_and_json(command: Command, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (("--agreement", 90), "agreement must lie between 0 and 1, not 90."),
-        (("--score", "hunch"), "a score is consistency, margin or column:NAME, not 'hunch'."),
+        (("--score", "hunch"), "a score is consistency, margin, probability or column:NAME, not 'hunch'."),
         (("--rule", "majority", "--config", "x.json"), "give --rule or --config, not both: the rule is the"),
         (("--by", "subset"), "unknown column 'subset'"),
         (("--judge", "other"), "unknown judge 'other'"),
@@ -399,3 +400,26 @@ def test_a_plan_by_strata_needs_a_certificate_and_a_column(command: Command, tmp
     assert (without.code, "give --certify AGREEMENT, too" in without.err) == (2, True)
     unknown = command("plan", "--pilot", pilot(tmp_path), "--certify", 0.9, "--by", "knid")
     assert (unknown.code, "unknown column 'knid'" in unknown.err) == (2, True)
+
+
+def test_the_probability_of_a_decision_is_a_score(command: Command, tmp_path: Path) -> None:
+    shares = [0.97 if n % 10 else 0.6 for n in range(200)]
+    rows = [
+        VerdictRow(
+            case_id=f"c{n}",
+            verdict="PASS",
+            probabilities={"PASS": share, "FAIL": 1 - share},
+            gold="FAIL" if n % 20 == 0 or n in (33, 66) else "PASS",
+        )
+        for n, share in enumerate(shares)
+    ]
+    path = tmp_path / "probable.jsonl"
+    write_log(rows, path)
+    out = tmp_path / "certificate.json"
+    ran = command("certify", "--source", "human", path, "--score", "probability", "--out", out)
+    assert ran.code == 0, ran.err
+    assert "certified from probability 0." in ran.out
+    assert "fitted on 100 labels that set no threshold" in ran.out
+    replayed = command("replay", path, "--rule", "majority", "--certificate", out, "--json")
+    assert replayed.code == 0, replayed.err
+    assert replayed.json["judges"][0]["decided"] < 200

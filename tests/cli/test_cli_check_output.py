@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.reporting.checkpage.cards import next_step
+from judgeharness_integrations.reporting.checkpage.rendering import next_step
 from judgeharness_integrations.reporting.checks import checks_section
-from judgeharness_integrations.reporting.markdown import section_markdown
-from judgeharness_integrations.reporting.sections import Bullets, Section
+from judgeharness_integrations.reporting.sections import Bullets, Section, section_markdown
 from judgeharness_integrations.reporting.terminal import console, section_lines, show_section
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
@@ -58,7 +57,7 @@ def test_open_properties_that_lack_the_same_stand_together() -> None:
         for count, name in enumerate(("names", "format", "authority"), start=1)
     ]
     never = a_check("verbosity", "inconclusive", f"7 of 50 cases changed: {NEITHER}")
-    assert part(a_report(*still, never), "what is open") == [
+    assert part(a_report(*still, never), "inconclusive") == [
         f"3 properties: {NEITHER}",
         "names: 1 of 50 cases changed (9 more cases, 1 more call)",
         "format: 2 of 50 cases changed (9 more cases, 2 more calls)",
@@ -66,35 +65,38 @@ def test_open_properties_that_lack_the_same_stand_together() -> None:
         f"verbosity: 7 of 50 cases changed: {NEITHER}. No number of further cases that can be foreseen settles it.",
     ]
     collapse = a_check("collapse", "inconclusive", "short texts")
-    assert part(a_report(collapse), "what is open") == ["collapse: short texts. " + next_step(collapse)]
+    assert part(a_report(collapse), "inconclusive") == ["collapse: short texts. " + next_step(collapse)]
     twice = [collapse, replace(collapse, criterion="style")]
-    assert part(a_report(*twice), "what is open")[1:] == ["verdict · collapse, style · collapse"]
+    assert part(a_report(*twice), "inconclusive")[1:] == ["verdict · collapse, style · collapse"]
     same = [replace(one, reason=f"0 of 50 cases changed: {NEITHER}", more_calls=92) for one in still]
-    assert part(a_report(*same), "what is open")[1:] == [
+    assert part(a_report(*same), "inconclusive")[1:] == [
         "names, format, authority: 0 of 50 cases changed (9 more cases, 92 more calls each)"
     ]
 
 
 def test_payloads_that_are_long_or_formatted_may_fail_for_that() -> None:
     injected, formatted = a_check("injection.encoded", "fail"), a_check("format", "fail")
-    assert part(a_report(formatted, injected), "what it fails")[2:] == [
+    assert part(a_report(formatted, injected), "fails")[2:] == [
         "injections make an answer longer and format it: they may fail for the cause of format"
     ]
     padded = a_check("verbosity", "fail")
-    assert part(a_report(formatted, injected, padded), "what it fails")[-1].endswith(
-        "the cause of format and verbosity"
-    )
-    assert len(part(a_report(injected), "what it fails")) == 1
-    assert len(part(a_report(formatted, padded), "what it fails")) == 2
+    assert part(a_report(formatted, injected, padded), "fails")[-1].endswith("the cause of format and verbosity")
+    assert len(part(a_report(injected), "fails")) == 1
+    assert len(part(a_report(formatted, padded), "fails")) == 2
 
 
 def test_what_was_shown_is_cut_and_stands_on_one_line() -> None:
     worst = WorstCase(case_id="c1", before="A", after="B", perturbation="name_swap", shown="Ann\nsaid " * 90)
-    [line] = part(a_report(a_check("names", "fail", worst=(worst,))), "what speaks loudest against it")
+    [line] = part(a_report(a_check("names", "fail", worst=(worst,))), "for example")
     assert line.startswith("names: case c1, A -> B under name_swap; shown: Ann said Ann")
-    assert len(line.partition("; shown: ")[2]) == 120
+    assert len(line.partition("; shown: ")[2]) == 100
+    marked = replace(worst, shown="Ann said so.", changed=((4, 8),))
+    [line] = part(a_report(a_check("names", "fail", worst=(marked,))), "for example")
+    assert line.endswith("; shown: Ann {+said+} so.")
     plain = a_check("names", "fail", worst=(replace(worst, shown=None, raw="B\nit is"),))
-    told = part(a_report(plain), "what speaks loudest against it")
+    told = part(a_report(plain), "for example")
+    assert part(a_report(replace(plain, worst=plain.worst * 3)), "more cases that speak against it") == told * 2
+    assert part(a_report(replace(plain, status="inconclusive")), "more cases that speak against it") == told
     assert told == ["names: case c1, A -> B under name_swap: B it is"]
 
 
@@ -109,12 +111,12 @@ def test_the_table_fits_80_columns_with_names_whole_and_failures_first(
     ]
     show_section(checks_section([a_report(*found)]), console(), every=True)
     out = capsys.readouterr().out
-    tables = out.partition("\nproperties it fails\n")[2].partition("\nhow to read it")[0].splitlines()
+    tables = out.partition("\nproperties that fail\n")[2].partition("\nhow to read it")[0].splitlines()
     assert max(len(line) for line in tables if not line.startswith("- ")) <= 80
     rows = [line.split() for line in tables]
     assert rows[3] == ["format", "12/50", "100", "[93,", "100]", "12", "-12", "[-22,", "14]", "17"]
     assert rows[9][:5] == ["injection.system_message", "8.8/50", "24", "[13,", "38]"]
-    assert (tables[5], tables[11]) == ("open properties", "properties it passes")
+    assert (tables[5], tables[11]) == ("inconclusive", "properties that pass")
     passed = ["names", "12/50", "24", "[13,", "38]", "12", "-12", "[-22,", "14]"]
     assert rows[15] == passed  # what could be seen says nothing of a pass
     assert "(120 more cases, 480 more calls)" in out
@@ -123,7 +125,7 @@ def test_the_table_fits_80_columns_with_names_whole_and_failures_first(
 def test_judges_that_fail_stand_first() -> None:
     reports = [a_report(a_check("names"), judge="fine"), a_report(a_check("names", "fail"), judge="bad")]
     section = checks_section(reports)
-    assert section.title == "1 of 2 judges fails a property: bad"
+    assert section.title == "bad FAILS 1 of 1: names, 12 of 50"
     titles = [block.title.partition(":")[0] for block in section.blocks if isinstance(block, Section)]
     assert titles == ["bad", "fine", "how to read it"]
 
@@ -141,12 +143,12 @@ def test_a_summary_begins_with_what_fails_and_nothing_of_it_is_markup() -> None:
     assert lines[0].startswith("### ")
     assert lines[2].startswith("#### ")
     assert "1 pass, 1 fail, 1 inconclusive; 50 cases, 450 calls" in lines[2]
-    assert lines[4:7] == ["##### what it fails", "", "- format: 2 of 50 cases changed"]
+    assert lines[4:7] == ["##### fails", "", "- format: 2 of 50 cases changed"]
     tables = [place for place, line in enumerate(lines) if line.startswith("| property | cases |")]
     assert [lines[place - 2] for place in tables] == [
-        "properties it fails:",
-        "open properties:",
-        "properties it passes:",
+        "properties that fail:",
+        "inconclusive:",
+        "properties that pass:",
     ]
     assert "<summary>what pass and fail mean</summary>" in text
     assert "<img" not in text
@@ -172,7 +174,7 @@ def test_it_says_what_was_shown_and_a_folder_is_a_log(
     command: Command, folder: Path, fooled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "step.md"))
-    options = ("--probe", "authority", "--repetitions", 2, "-y")
+    options = ("--probe", "authority", "--repetitions", 2, "-y", "--all")
     ran = command("check", fooled, *options)
     assert ran.code in (0, 1), ran.err
     kept = folder / "judgeharness-check" / "mine"

@@ -37,7 +37,8 @@ def test_the_answer_comes_first_and_the_flips_follow(command: Command, logs: tup
     ran = command("compare", *logs, "--rule", "majority")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[1] == "house, verdict: worse"
+    assert lines[0] == "Worse: rate of PASS 100.0 % -> 60.0 % of 40: -40.0 points [-55.4, -26.3]"
+    assert lines[2] == f"next: judgeharness report {logs[1]} --rule majority --html report.html"
     assert "rate of PASS 100.0 % -> 60.0 % of 40: -40.0 points" in ran.out
     assert "16 flipped, least likely under noise first" in ran.out
     assert "and 6 more: --all lists them" in ran.out
@@ -69,11 +70,79 @@ def test_a_gate_fails_only_when_it_was_asked_for(command: Command, logs: tuple[P
     assert command("compare", a, a, *rule, "--fail-on", "changed").code == 0
 
 
+def test_a_judge_that_is_down_does_not_pass_for_no_worse(command: Command, tmp_path: Path) -> None:
+    before, after = tmp_path / "before.csv", tmp_path / "after.csv"
+    before.write_text("case_id,verdict,gold\n" + "".join(f"c{n},PASS,PASS\n" for n in range(60)))
+    after.write_text("case_id,verdict,gold\n" + "".join(f"c{n},{'PASS' if n < 3 else ''},PASS\n" for n in range(60)))
+    ran = command("compare", before, after, "--rule", "majority", "--fail-on", "worse")
+    assert (ran.out.partition(":")[0], ran.code) == ("Cannot tell", 1)
+
+
+def two_judges(path: Path, *, judges: str = "jk", cases: int = 40, criteria: str = "x") -> Path:
+    """Write judges who are right about every case and criterion."""
+    rows = (f"{judge},c{n},{name},PASS\n" for judge in judges for n in range(cases) for name in criteria)
+    path.write_text("judge,case_id,criterion,verdict\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.parametrize(("runs", "asked", "said"), [
+    (({}, {"judges": "j"}), "worse", "judges of the first run missing from the second: 1 (k); ask them"),
+    (({}, {"judges": "j"}), "changed", "judges of the first run missing from the second: 1 (k); ask them"),
+    (({"criteria": "xy"}, {}), "worse", "criteria of the first run missing from the second: 2 (j, y, k, y); ask about"),
+    (({}, {"cases": 19}), "worse", "k, x: 21 of 40 cases of the first run are missing from the second; ask them"),
+])  # fmt: skip
+def test_a_gate_fails_where_much_of_the_first_run_is_missing(
+    command: Command, tmp_path: Path, runs: tuple[dict[str, Any], dict[str, Any]], asked: str, said: str
+) -> None:
+    sides = [two_judges(tmp_path / f"{place}.csv", **run) for place, run in enumerate(runs)]
+    ran = command("compare", *sides, "--rule", "majority", "--fail-on", asked)
+    assert (ran.code, f"--fail-on {asked}: {said}" in ran.err) == (1, True)
+
+
+def relabelled(folder: Path, differing: int) -> list[Path]:
+    """Write a judge that is always right, and one whose further PASSes, and labels with them, are wrong."""
+    golds = ["PASS" if n < 20 else "FAIL" for n in range(40)]
+    given = ["PASS" if n < 20 + differing else gold for n, gold in enumerate(golds)]
+    sides = {"a.csv": (golds, golds), "b.csv": (["PASS"] * (20 + differing) + ["FAIL"] * (20 - differing), given)}
+    for name, (verdicts, labels) in sides.items():
+        rows = (f"c{n},{one},{label}\n" for n, (one, label) in enumerate(zip(verdicts, labels, strict=True)))
+        (folder / name).write_text("case_id,verdict,gold\n" + "".join(rows))
+    return [folder / name for name in sides]
+
+
+@pytest.mark.parametrize(("differing", "options", "code"), [
+    (20, (), 1),
+    (5, (), 1),
+    (4, (), 0),
+    (5, ("--measure", "rate"), 0),
+])  # fmt: skip
+def test_a_gate_fails_where_labels_follow_the_judge(
+    command: Command, tmp_path: Path, differing: int, options: tuple[str, ...], code: int
+) -> None:
+    ran = command("compare", *relabelled(tmp_path, differing), "--rule", "majority", "--fail-on", "worse", *options)
+    said = f"gold labels of {differing} of 40 cases differ between the runs; compare them under the same labels"
+    assert (ran.code, said in ran.err) == (code, code == 1)
+
+
+@pytest.mark.parametrize(("before", "after", "options"), [
+    ({}, {"judges": "j"}, ("--judge", "j")),
+    ({"criteria": "xy"}, {}, ("--criterion", "x")),
+    ({}, {"cases": 20}, ()),
+    ({"judges": "j"}, {}, ()),
+])  # fmt: skip
+def test_a_gate_fails_over_nothing_that_was_left_out_on_purpose_or_is_new(
+    command: Command, tmp_path: Path, before: dict[str, Any], after: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    sides = (two_judges(tmp_path / "a.csv", **before), two_judges(tmp_path / "b.csv", **after))
+    ran = command("compare", *sides, "--rule", "majority", "--fail-on", "changed", *options)
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_markdown_and_html_are_written(command: Command, logs: tuple[Path, Path], tmp_path: Path) -> None:
     page, text = tmp_path / "page.html", tmp_path / "text.md"
     command("compare", *logs, "--rule", "majority", "--html", page, "--markdown", text)
     assert page.read_text().startswith("<!doctype html>")
-    assert "verdict: worse**" in text.read_text()
+    assert text.read_text().startswith("## Worse: rate of PASS ")
     shown = command("compare", *logs, "--rule", "majority", "--markdown", "-").out
     assert shown == text.read_text()
 
@@ -167,7 +236,7 @@ def test_names_cannot_steer_the_terminal(command: Command, tmp_path: Path) -> No
     paths = [write_log(rows, tmp_path / "a.jsonl"), write_log(flipped, tmp_path / "b.jsonl")]
     out = command("compare", *paths, "--rule", "majority").out
     assert "\x1b" not in out
-    assert "[bold]: worse" in out
+    assert "\n[2J, [bold]: 9 flipped" in out
 
 
 def test_configurations_that_differ_are_told_first(command: Command, tmp_path: Path) -> None:
@@ -176,10 +245,10 @@ def test_configurations_that_differ_are_told_first(command: Command, tmp_path: P
         rows = [row for i in range(9) for row in sampled([P, P], case_id=f"c{i}", model=model)]
         paths.append(write_log(rows, tmp_path / f"{model}.csv"))
     lines = command("compare", *paths, "--rule", "majority").out.splitlines()
-    assert lines[2:4] == [
-        "configurations differ: a change may be the harness's",
-        "- judge: model gpt-4 before, gpt-5 now",
-    ]
+    assert lines[2] == "- the configurations differ in model: a change may be the harness's"
+    assert lines[lines.index("configurations differ: a change may be the harness's") + 1] == (
+        "- judge: model gpt-4 before, gpt-5 now"
+    )
 
 
 @pytest.mark.slow

@@ -65,10 +65,10 @@ def test_a_constant_judge_does_not_pass_and_one_that_reads_does(command: Command
     assert required["constant"]["reason"].startswith("the labels cannot tell this judge from a constant one: ")
     told = command("run", path, "--yes", "--new-run", "--overwrite")
     assert "constant: the labels cannot tell this judge from a constant one" in " ".join(told.out.split())
-    report = " ".join(command("report", folder / "results", "--no-step-summary").out.split())
-    assert "not better than the best control, always " in report
-    assert "- better than the best control, always " in report
-    assert "- calibrated on people; the labels cannot tell this judge from a constant one" in report
+    report = " ".join(command("report", folder / "results", "--no-step-summary", "--all").out.split())
+    assert "not better than a judge that always answers " in report
+    assert "- better than a judge that always answers " in report
+    assert ": calibrated on people; the labels cannot tell this judge from a constant one" in report
 
 
 def test_a_card_says_what_its_labels_cannot_show(command: Command, folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_card_says_what_its_labels_cannot_show(command: Command, folder: Path)
     ran = command("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--out", folder / "cal.json")
     assert ran.code == 0
     assert "controls, right on the same 40 decided cases: always PASS 1.000, a coin 0.500" in ran.out
-    assert "not better than the best control, always PASS: +0.000 [-0.088, +0.088]" in ran.out
+    assert "not better than a judge that always answers PASS: +0.000 [-0.088, +0.088]" in ran.out
     assert "the labels cannot tell this judge from a constant one: every label is 'PASS', and of other" in ran.out
 
 
@@ -92,14 +92,14 @@ def test_a_judge_that_prefers_the_longer_answer_is_known_on_a_log(command: Comma
     ran = command("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--out", folder / "cal.json")
     assert ran.code == 0
     assert "the longer answer 1.000" in ran.out
-    assert "not better than the best control, the longer answer: +0.000" in ran.out
+    assert "not better than a judge that always prefers the longer answer: +0.000" in ran.out
 
 
 WORDY = """
 def wordy(case):
     return "A" if len(case.output) > len(case.output_b) else "B"
 """
-BESIDE = "better than the best control, the longer answer: +0.000"
+BESIDE = "better than a judge that always prefers the longer answer: +0.000"
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_every_reader_of_a_run_knows_that_its_judge_prefers_the_longer_answer(
         "replay": command("replay", results, "--rule", "majority", *gate).out,
         "report": command("report", results, "--no-step-summary", *gate).out,
         "report of a log": command("report", log, "--rule", "majority", "--no-step-summary", *gate).out,
-        "compare": command("compare", results, results).out,
+        "compare": command("compare", results, results, "--all").out,
         "rank": command("rank", results).out,
         "calibrate": command(
             *("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--out", folder / "cal.json")
@@ -157,4 +157,24 @@ def test_controls_stand_once_in_a_replay_and_at_the_end_of_a_run(command: Comman
     )
     [line] = [one for one in command("replay", log, "--rule", "majority").out.splitlines() if "controls, " in one]
     assert line.startswith("judge: controls, right on the same 40 decided cases: always FAIL 0.750, a coin 0.500")
-    assert (line.count("40 decided cases"), "; worse than the best control, always FAIL: -0.5" in line) == (1, True)
+    assert (line.count("40 decided cases"), "; worse than a judge that always answers FAIL: -0.5" in line) == (1, True)
+
+
+AS_GOOD = "passed, but not better than a judge that always answers PASS (94 %)"
+
+
+def test_the_last_line_of_each_command_says_that_a_constant_judge_passed(command: Command, folder: Path) -> None:
+    path = study(folder, "PASS", ["FAIL" if n % 50 < 3 else "PASS" for n in range(400)])
+    document = json.loads(path.read_text())
+    del document["calibration"], document["judges"][1]
+    path.write_text(json.dumps(document))
+    gate = ("--fail-under", "accuracy>=0.9")
+    run = command("run", path, "--yes", *gate)
+    told = [
+        run,
+        command("report", folder / "results", "--no-step-summary", *gate),
+        command("report", folder / "results", "--no-step-summary"),
+        command("replay", folder / "results", "--rule", "majority", *gate),
+    ]
+    assert [one.code for one in told] == [0, 0, 0, 0]
+    assert [one.out.strip().splitlines()[-1] for one in told] == [f"gates: {AS_GOOD}"] * 4

@@ -83,6 +83,15 @@ def test_nothing_is_chosen_where_nothing_is_declared(command: Command) -> None:
     assert not any(line.startswith("*") for line in ran.out.splitlines())
 
 
+def test_nothing_is_chosen_where_a_column_tells_the_labelled_items_from_all_others(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [replace(row, attributes={"kind": "hard" if row.gold is None else "easy"}) for row in rows_of()]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    ran = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json")
+    assert ran.json["chosen"] is None
+
+
 def test_a_correction_outside_0_to_1_is_printed_as_that(command: Command) -> None:
     counts = ("--passed", 4, "--of", 200, "--sensitivity", "45/50", "--specificity", "45/50")
     ran = command("corrected-rate", *counts, "--labels-are", "other_mix")
@@ -444,3 +453,48 @@ def test_hostile_names_cannot_steer_the_terminal(command: Command, log: Path) ->
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "\x07" not in ran.out
+
+
+def answers(folder: Path, name: str, *, passes: float, length: int, gold: bool, cases: int = 120) -> Path:
+    """A log of a judge that is right nine times in ten, on cases of about one length."""
+    rng = np.random.default_rng(8)
+    rows = []
+    for case in range(cases):
+        said = "PASS" if case < passes * cases else "FAIL"
+        truth = said if rng.random() < 0.9 else {"PASS": "FAIL", "FAIL": "PASS"}[said]
+        facts: dict[str, str | float] = {"length": length + case % 7, "kind": name}
+        rows.append(VerdictRow(case_id=f"{name}{case}", verdict=said, gold=truth if gold else None, attributes=facts))
+    return write_log(rows, folder / f"{name}.jsonl")
+
+
+@pytest.mark.parametrize(("labels_are", "chosen"), [("random", None), ("other-mix", "rogan_gladen")])
+def test_labels_of_easy_cases_elsewhere_are_no_sample_of_the_log(
+    command: Command, tmp_path: Path, labels_are: str, chosen: str | None
+) -> None:
+    saved = calibrated(command, answers(tmp_path, "easy", passes=0.5, length=10, gold=True))
+    log = answers(tmp_path, "hard", passes=0.5, length=1000, gold=False)
+    asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", labels_are)
+    document = command(*asked, "--json").json
+    assert document["chosen"] == chosen
+    (unlike,) = [one for one in document["notes"] if "are not like the labelled ones in lengths" in one]
+    assert ("nothing is chosen: " in unlike) == (chosen is None)
+    assert "note: kind is easy in all cases with a label and hard in all others" in command(*asked).out
+
+
+def test_labels_on_one_kind_of_verdict_elsewhere_are_said(command: Command, tmp_path: Path) -> None:
+    saved = calibrated(command, answers(tmp_path, "easy", passes=0.9, length=10, gold=True))
+    log = answers(tmp_path, "other", passes=0.4, length=10, gold=False)
+    asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are")
+    told = command(*asked, "other-mix").out
+    assert "the correction holds only if the labelled items were chosen without looking at the judge's" in told
+    assert "these labels are hardly a random sample: " in command(*asked, "random").out
+
+
+def test_a_calibration_of_an_earlier_version_says_nothing_of_its_cases(command: Command, tmp_path: Path) -> None:
+    saved = calibrated(command, answers(tmp_path, "easy", passes=0.5, length=10, gold=True))
+    document = json.loads(saved.read_text())
+    document["population"] = None
+    saved.write_text(json.dumps(document))
+    log = answers(tmp_path, "hard", passes=0.5, length=1000, gold=False)
+    ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "other-mix")
+    assert "are not like the labelled ones" not in ran.out

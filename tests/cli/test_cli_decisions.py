@@ -116,3 +116,34 @@ def test_what_cannot_be_used_is_one_sentence_and_exit_code_2(
     assert ran.code == 2
     assert words in " ".join(ran.err.split())
     assert KEY not in ran.err
+
+
+@pytest.mark.slow
+def test_a_run_is_reported_calibrated_and_certified_by_its_probabilities(
+    command: Command, tmp_path: Path, decision_server: Decide
+) -> None:
+    config = write_config(tmp_path, decision_server(Planted(order_bias=0.5)))
+    lines = (tmp_path / "pairs.csv").read_text().splitlines()
+    kinds = ["kind", *("hard" if n % 2 else "easy" for n in range(len(lines) - 1))]
+    (tmp_path / "pairs.csv").write_text("\n".join(f"{line},{kind}" for line, kind in zip(lines, kinds, strict=True)))
+    ran = command("run", config, "--out", tmp_path / "out", "--json")
+    assert ran.code == 0, ran.err
+    log, page, card = tmp_path / "out" / "verdicts.jsonl", tmp_path / "page.html", tmp_path / "certificate.json"
+    reported = command("report", tmp_path / "out", "--html", page, "--no-step-summary", "--json")
+    assert reported.code == 0, reported.err
+    (moved,) = reported.json["judges"][0]["criteria"][0]["probabilities"]["changes"]
+    assert (moved["perturbation"], moved["n"]) == ("position_swap", 30)
+    assert moved["change"]["value"] > 0.01
+    assert "How often probabilities come true" in page.read_text()
+    calibrated = command("calibrate", config, "--log", log, "--source", "human", "--by", "kind", "--json")
+    assert calibrated.code == 0, calibrated.err
+    bars = ("--agreement", 0.8, "--delta", 0.2, "--source", "human")
+    certified = command("certify", log, "--config", config, "--score", "probability", *bars, "--out", card)
+    assert certified.code == 0, certified.err or certified.out
+    config.write_text(
+        config.read_text().replace("preset: standard}", "preset: standard}\ncertificate: certificate.json")
+    )
+    again = command("run", config, "--out", tmp_path / "again", "--json")
+    assert again.code == 0, again.err
+    told = command("report", tmp_path / "again", "--no-step-summary", "--json").json["judges"][0]
+    assert told["certificates"][0]["status"] == "valid"

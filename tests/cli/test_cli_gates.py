@@ -173,10 +173,10 @@ def test_a_run_appends_to_the_summary_of_a_github_step(
     assert command("run", path).code == 0
     assert "### gates" not in summary.read_text()
     assert command("run", path, "--fail-under", "accuracy>=0.9").code == 1
-    assert summary.read_text().count("## report of") == 2
+    assert summary.read_text().count("<summary>how to read it</summary>") == 2
     assert "### gates: 1 of 1 gate checks did not pass" in summary.read_text()
     assert command("run", path, "--fail-under", "pass_rate>=0.9").code == 2
-    assert summary.read_text().count("## report of") == 3
+    assert summary.read_text().count("<summary>how to read it</summary>") == 3
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_a_run_whose_files_cannot_be_read_back_needs_them_for_gates_alone(
     command: Command, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from judgeharness_integrations._errors import ConfigError
-    from judgeharness_integrations.cli import _run_until as _run_gates
+    from judgeharness_integrations.cli import _asking as _run_gates
 
     def damaged(*_: object) -> None:
         raise ConfigError("results.jsonl: line 1 is damaged.")

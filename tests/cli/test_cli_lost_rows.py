@@ -1,4 +1,4 @@
-"""A replay of a run's folder whose log has lost rows: what was planned counts, as in the report."""
+"""A run's folder whose log has lost rows: what was planned counts, whichever command reads it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.rows import sampled
+
+from judgeharness_integrations.analysis.runs.folder import NotedRun, lost_samples
 
 Command = Callable[..., Any]
 JUDGE = """
@@ -50,6 +53,72 @@ def test_cases_whose_rows_were_deleted_are_not_graded(command: Command, out: Pat
     for arguments in ((out,), (out / "verdicts.sqlite", "--rule", "majority")):
         (reported,) = command("report", *arguments, "--json").json["judges"][0]["criteria"]
         assert {**{name: reported[name] for name in counted}, "accuracy": reported["accuracy"]["value"]} == counted
+
+
+LOST = "j: 8 of 120 planned samples have no row (4 cases): those cases are not graded"
+
+
+@pytest.fixture
+def flattered(out: Path) -> Path:
+    """The same folder, which lost two samples of each case that was decided wrongly."""
+    lose(out, "case_id IN ('c0', 'c5', 'c10', 'c15') AND repetition = 0")
+    return out
+
+
+def test_a_calibration_on_a_log_that_lost_samples_counts_those_cases_as_not_graded(
+    command: Command, flattered: Path
+) -> None:
+    told = command("calibrate", "--log", flattered, "--rule", "majority", "--source", "human", "--json")
+    coverage = told.json["criteria"]["verdict"]["coverage"]
+    assert (coverage["successes"], coverage["trials"]) == (16, 20)
+    assert LOST.removeprefix("j: ") in told.err
+
+
+def test_a_certificate_on_a_log_that_lost_samples_covers_none_of_those_cases(command: Command, flattered: Path) -> None:
+    told = command("certify", flattered, "--rule", "majority", "--source", "human", "--agreement", 0.5)
+    assert "coverage 0.800 (16/20)" in told.out
+    assert "4 cases have fewer than 6 graded samples: not certified" in told.out
+    assert LOST.removeprefix("j: ") in told.out.splitlines()
+
+
+@pytest.mark.parametrize("rule", ["one_order", "majority"])
+def test_a_ranking_of_a_log_that_lost_samples_counts_those_pairs_as_not_right(
+    command: Command, out: Path, rule: str
+) -> None:
+    lose(out, "case_id IN ('c1', 'c2', 'c3', 'c4') AND repetition = 0")
+    told = command("rank", out, "--rule", rule, "--json")
+    (judge,) = told.json["judges"]
+    assert (judge["correct"], judge["n"]) == (12.0, 20)
+    assert LOST in told.err.splitlines()
+
+
+def test_a_corrected_rate_of_a_log_that_lost_samples_counts_those_cases_as_undecided(
+    command: Command, flattered: Path
+) -> None:
+    told = command("corrected-rate", flattered, "--rule", "majority", "--positive", "PASS", "--json").json
+    assert told["undecided"] == 4
+    assert LOST.removeprefix("j: ") in told["notes"]
+
+
+def test_a_comparison_with_a_run_that_lost_samples_counts_those_cases_as_not_graded(
+    command: Command, flattered: Path
+) -> None:
+    (one,) = command("compare", flattered, flattered, "--json").json["criteria"]
+    assert {"before": "not graded", "after": "not graded", "count": 4} in one["transitions"]
+
+
+def test_a_case_of_which_every_row_is_lost_is_a_case_that_is_not_graded(command: Command, out: Path) -> None:
+    lose(out, "case_id = 'c1'")
+    told = command("corrected-rate", out, "--rule", "majority", "--positive", "PASS", "--json").json
+    assert (told["undecided"], told["judged"]["trials"]) == (1, 20)
+
+
+def test_what_failed_beside_a_lost_sample_stays_what_it_was() -> None:
+    rows = [*sampled(["PASS", "FAIL"], case_id="whole"), *sampled([None], case_id="cut")]
+    told = NotedRun(samples={row.case_key: 2 for row in rows}).with_lost(rows)
+    assert [row.outcome for row in told] == ["ok", "ok", "unparsed", "error"]
+    assert [*lost_samples(told)] == ["1 of 4 planned samples have no row (1 case): those cases are not graded"]
+    assert [*lost_samples(rows)] == []
 
 
 def test_gates_of_a_replay_count_cases_that_lost_samples_as_not_graded(command: Command, out: Path) -> None:

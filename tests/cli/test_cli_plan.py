@@ -18,6 +18,8 @@ Command = Callable[..., Any]
 RATINGS = Path(__file__).parent.parent / "data" / "gpt4_ratings_mt_bench.csv.gz"
 LLMBAR = RATINGS.with_name("llmbar.csv.gz")
 
+SAMPLES = "samples (perturbations x repetitions)"
+
 
 def pilot(folder: Path, **common: Any) -> Path:
     path = folder / "pilot.csv"
@@ -34,6 +36,12 @@ def pilot(folder: Path, **common: Any) -> Path:
 
 def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
     ran = command("plan")
+    assert ran.out.splitlines()[:2] == [
+        f"263 cases x 1 x 1 {SAMPLES}, 263 calls: the cheapest design for a 95 % interval no wider than 0.1",
+        "next: judgeharness plan --pilot LOG --width 0.1",
+    ]
+    assert "gates that are looked at" not in ran.out
+    assert "of both systems" in command("plan", "--difference", 0.1, "--all").out
     assert ran.code == 0
     assert "95 % interval of decisions under majority no wider than 0.1, in 80 % of studies\n" in ran.out
     assert "note: no pilot: a rate of 0.8 is assumed" in ran.out
@@ -48,7 +56,7 @@ def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
 @pytest.mark.slow
 def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> None:
     log = pilot(tmp_path, input_tokens=100, output_tokens=20)
-    ran = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400)
+    ran = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400, "--all")
     assert "pilot: judge, verdict: 180 samples of 30 cases, 0 failed; share of PASS" in ran.out
     assert "tokens" in ran.out
     assert "price" in ran.out
@@ -64,6 +72,35 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert (one["price"], one["tokens"]) == (pytest.approx(one["calls"] * 0.01), one["calls"] * 120)
     assert document["cheapest"] in document["designs"]
     assert document["pilot"]["agreement"] < 1
+
+
+def test_what_early_stopping_takes_is_said_of_a_steady_judge_and_of_the_pilot(command: Command, tmp_path: Path) -> None:
+    log = pilot(tmp_path)
+    said = " ".join(command("plan", "--pilot", log, "--rule", "supermajority(2/3)").out.split())
+    found = command("plan", "--pilot", log, "--rule", "supermajority(2/3)", "--json").json["early_stopping"]
+    assert (found["planned"], found["steady"], found["cases"]) == (6, 4, 30)
+    saved = 100 * (1 - found["expected"] / 6)
+    assert (
+        "early stopping (curtail: true): of 6 samples a case supermajority(2/3) takes 4 of a steady judge, "
+        f"{found['expected']:.2f} expected over 30 pilot cases ({saved:.1f} % of the calls saved); "
+        "decisions are those of all samples"
+    ) in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tokens", "said"), [(100, True), (1500, True), (5000, False)])
+def test_prompts_that_caches_are_too_large_for_are_told(
+    command: Command,
+    tmp_path: Path,
+    tokens: int,
+    said: bool,  # noqa: FBT001
+) -> None:
+    shown = " ".join(command("plan", "--pilot", pilot(tmp_path, input_tokens=tokens)).out.split())
+    told = (
+        f"prompt cache: the pilot's prompts have {tokens} tokens, and most providers cache none below 1024, Gemini "
+        "none below 4096: their repetitions may be read at the full price"
+    )
+    assert (told in shown) == said
 
 
 @pytest.mark.slow
@@ -84,9 +121,7 @@ def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp
     marked = [line.split() for line in ran.out.splitlines() if line.endswith("cheapest")]
     assert [line[0] for line in marked] == ["1"]
     assert ran.out.count("averages a shift") == 10
-    assert re.match(
-        r"plan: the cheapest design is 1 x \d+ samples \(perturbations x repetitions\) of \d+ cases, ", ran.out
-    )
+    assert re.match(rf"\d+ cases x 1 x \d+ {re.escape(SAMPLES)}, \d+ calls: the cheapest design for a 95 % ", ran.out)
     assert (
         "no design is marked: those within the limits average"
         in command("plan", "--pilot", path, "--width", 0.2, "--perturbations", 2).out
@@ -199,8 +234,9 @@ def test_presets_and_temperatures_are_read(command: Command, tmp_path: Path) -> 
     ran = command("plan", written({"temperature": 0}), "--cases", 30)
     assert "as configured: 2 x 5 samples" in ran.out
     assert "advice: the judge's temperature is 0: repetitions measure nothing" in ran.out
-    assert "temperature" not in command("plan", written({"temperature": 0}, {"temperature": 1})).out
-    assert "temperature" not in command("plan", written({})).out
+    assert "temperature is" not in command("plan", written({"temperature": 0}, {"temperature": 1})).out
+    assert "temperature is" not in command("plan", written({})).out
+    assert f"next: judgeharness run {tmp_path / 'preset.json'}\n" in command("plan", written({})).out
 
 
 def test_labels_advise(command: Command) -> None:

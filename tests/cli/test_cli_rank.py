@@ -86,14 +86,14 @@ def test_preference_for_length_stands_beside_how_often_the_better_answer_is_long
     rank: Callable[..., Any], write: Callable[..., Path]
 ) -> None:
     log = write({"right": "1" * 10} | RIGHT, length_a="3332222222", length_b="2223333333")
-    told = rank(log).out
+    told = rank(log, "--all").out
     beside = told.partition("judges, in per cent")[2].splitlines()
     right = next(line for line in beside if line.startswith("right "))
     assert right.split()[1:3] == ["30.0", "30.0"]
     assert "- better is longer: how often the better answer is the longer one in the same pairs" in told
     measures = {one["judge"]: one for one in rank(log, "--json").json["judges"]}["right"]
     assert [measures[name] for name in ("prefers_longer", "better_longer", "better_longer_pairs")] == [0.3, 0.3, 10]
-    assert "better is" not in rank(write()).out
+    assert "better is" not in rank(write(), "--all").out
 
 
 @pytest.fixture(scope="module")
@@ -106,23 +106,25 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any]) -> None:
     ran = command("rank", LLMBAR, "--by", "subset")
     lines = ran.out.splitlines()
     assert (ran.code, ran.err) == (0, "")
-    assert lines[1:4] == [
+    assert lines[:2] == [
         "first of 65 judges by Bradley-Terry: GPT-4/Metrics_Reference",
-        "Elo 2084, 95 % [2015, 2153]; right about 83.1 % of 419 pairs",
-        "8 other judges cannot be told from it, at a false discovery rate of 5 %",
+        "- Elo 2084, 95 % [2015, 2153]; right about 83.1 % of 419 pairs",
     ]
-    assert len(lines) <= 120
-    assert max(len(line) for line in lines if not line.startswith("- ")) <= 80
+    assert lines[2].startswith("- 8 other judges cannot be told from it, at a false discovery rate of 5 %: GPT-4/")
+    assert lines[2].endswith(" and 4 more")
+    assert lines[3] == "next: the same command with --out ranking writes ranking/index.html, with pictures and tables"
+    assert len(lines) <= 85
+    assert max(len(line) for line in lines if not line.startswith(("- ", "next: "))) <= 80
     first = next(place for place, line in enumerate(lines) if line.startswith("1 "))
-    assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "2070", "66", "1-9", "83.1"]
+    assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "1-9", "83.1"]
     assert lines[first + 41] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
-    assert "- 419 pairs with gold - 13 unanimous = 406 ranked by" in lines
+    assert "- 419 pairs with gold - 13 unanimous = 406 in the ranking" in lines
     assert any(line.split()[:4] == ["Natural", "GPT-4/Metrics_Reference", "99", "65"] for line in lines)
-    assert any(line.startswith("- showing the better answer first is worth 219 Elo (95 % [201, 236]") for line in lines)
-    assert "joint maximum likelihood" in ran.out
-    assert "each judge beside its rank" not in ran.out
+    assert not any("joint maximum likelihood" in line or "beside its rank" in line for line in lines)
     assert lines[-1] == "more: --all, or --json"
-    assert sum("GPT-4/Vanilla" in line for line in lines) >= 4
+    whole = command("rank", LLMBAR, "--by", "subset", "--all").out
+    assert "\n- showing the better answer first is worth 219 Elo (95 % [201, 236]" in whole
+    assert "joint maximum likelihood" in whole
 
 
 @pytest.mark.slow
@@ -137,15 +139,15 @@ def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: An
 
 
 @pytest.mark.slow
-def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]) -> None:
-    ran = rank(*example)
-    assert max(len(line) for line in ran.out.splitlines() if not line.startswith("- ")) <= 80
+def test_all_shows_everything(rank: Callable[..., Any], example: list[str]) -> None:
+    ran = rank(*example, "--all")
+    assert max(len(line) for line in ran.out.splitlines() if not line.startswith(("- ", "next: "))) <= 80
     by_domain = ran.out.partition("\nElo by domain\n")[2].splitlines()
     assert by_domain[0].split() == ["judge", "coding", "maths", "writing"]
     assert by_domain[2].split() == ["atlas-large", "1952", "1851", "1826"]
     beside = ran.out.partition("\npublished scale, answers and use\n")[2].splitlines()
-    assert beside[0].split() == ["published", "answers", "tokens", "money,"]
-    assert beside[3].split() == ["atlas-large", "1718", "0", "1439", "4.50"]
+    assert beside[0].split() == ["published", "answers", "tokens"]
+    assert beside[3].split() == ["atlas-large", "1718", "0", "1439"]
     assert "- published: the same Elo on the scale of published tables" in ran.out
     assert "- class bias, stability, the weight of single judges, robustness: --out does" in ran.out
     assert "self-preference" not in ran.out
@@ -155,16 +157,16 @@ def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]
 def test_elo_by_group_stands_in_tables_of_four_groups_and_of_very_many_in_the_files(
     rank: Callable[..., Any], write: Any
 ) -> None:
-    few = rank(write(kind="abcdeabcde"), "--by", "kind").out
+    few = rank(write(kind="abcdeabcde"), "--by", "kind", "--all").out
     assert few.partition("\nElo by kind\n")[2].splitlines()[0].split() == ["judge", "a", "b", "c", "d"]
     assert few.partition("\nElo by kind, continued\n")[2].splitlines()[0].split() == ["judge", "e"]
     twice = {judge: marks * 2 for judge, marks in RIGHT.items()}
-    many = rank(write(twice, kind="abcdefghijklmnopqrst"), "--by", "kind").out
+    many = rank(write(twice, kind="abcdefghijklmnopqrst"), "--by", "kind", "--all").out
     assert "Elo by kind: 16 groups, in --json and leaderboard.csv of --out" in many
 
 
 def test_a_difference_that_was_not_found_says_what_would_have_been(rank: Callable[..., Any], write: Any) -> None:
-    ran = rank(write())
+    ran = rank(write(), "--all")
     assert "differences in Elo, 0 of 3 significant\n" in ran.out
     assert "- p: adjusted for all differences; findable: with a power of 80 %, before adjustment" in ran.out
     assert "only one criterion" not in ran.out
@@ -174,7 +176,7 @@ def test_a_difference_that_was_not_found_says_what_would_have_been(rank: Callabl
 
 
 def test_eip_ranks_with_elo_beside_it(rank: Callable[..., Any], write: Any) -> None:
-    ran = rank(write(kind="aaaaabbbbb"), "--method", "eip", "--by", "kind", "--score-range", "0:100")
+    ran = rank(write(kind="aaaaabbbbb"), "--method", "eip", "--by", "kind", "--score-range", "0:100", "--all")
     assert "first of 3 judges by EIP: one" in ran.out
     assert "Bradley-Terry differences in Elo" in ran.out
     assert "EIP has no errors: those are Bradley-Terry's" in ran.out
@@ -183,22 +185,22 @@ def test_eip_ranks_with_elo_beside_it(rank: Callable[..., Any], write: Any) -> N
 
 
 def test_conditional_is_not_printed_twice(rank: Callable[..., Any], write: Any) -> None:
-    ran = rank(write(), "--method", "conditional")
+    ran = rank(write(), "--method", "conditional", "--all")
     assert "first of 3 judges by conditional maximum likelihood: one" in ran.out
     assert "cond." not in ran.out
 
 
 def test_a_judge_that_is_never_wrong_is_first_without_a_number(rank: Callable[..., Any], write: Any) -> None:
-    ran = rank(write(RIGHT | {"best": "1111111111"}))
-    assert ran.out.splitlines()[1:3] == [
+    ran = rank(write(RIGHT | {"best": "1111111111"}), "--all")
+    assert ran.out.splitlines()[:2] == [
         "first of 4 judges by Bradley-Terry: best",
-        "never wrong where another is right, so that no finite Elo exists",
+        "- never wrong where another is right, so that no finite Elo exists",
     ]
     assert "Ford's condition" in ran.out
 
 
 def test_judges_that_share_no_pair_are_not_ranked(rank: Callable[..., Any], write: Any) -> None:
-    ran = rank(write({"a": "1100....", "b": "1010....", "c": "....1100", "d": "....1010"}))
+    ran = rank(write({"a": "1100....", "b": "1010....", "c": "....1100", "d": "....1010"}), "--all")
     assert ran.code == 0
     assert "nobody is ranked: the judges cannot be compared, see below" in ran.out
     assert "no chain of pairs compares them" in ran.out
@@ -222,16 +224,16 @@ def test_pairs_without_an_answer_that_counts_are_not_unanimous(
     path.write_text(write().read_text() + failed)
     ran = rank(path, "--failures", "missing")
     line = next(line for line in ran.out.splitlines() if "pairs with gold" in line)
-    assert line == "- 13 pairs with gold - 2 unanimous - 3 without an answer that counts = 8 ranked by"
+    assert line == "- 13 pairs with gold - 2 unanimous - 3 without an answer that counts = 8 in the ranking"
     found = rank(path, "--failures", "missing", "--json").json
     assert (found["n_unanimous"], found["n_unanswered"], found["n_pairs"]) == (2, 3, 8)
 
 
 def test_one_pair_is_not_pairs_and_what_has_no_spread_has_no_interval(rank: Callable[..., Any], write: Any) -> None:
-    assert "right: per cent of 1 pair\n" in rank(write({"one": "1", "two": "0"})).out
+    assert "right: per cent of 1 pair\n" in rank(write({"one": "1", "two": "0"}), "--all").out
     ties = write(RIGHT)
     ties.write_text(ties.read_text().replace(",B,", ",TIE,").replace(",A,A", ",TIE,A"))
-    ran = rank(ties, "--ties", "half")
+    ran = rank(ties, "--ties", "half", "--all")
     assert "Elo 1500, no interval, for want of any spread; right about 50.0 % of 10 pairs" in ran.out
     board = next(line for line in ran.out.splitlines() if line.startswith("1 "))
     assert board.split()[2:6] == ["1500", "-", "-", "-"]
@@ -249,20 +251,20 @@ def test_a_group_is_led_by_who_is_never_wrong_there(rank: Callable[..., Any], wr
 @pytest.mark.slow
 def test_what_judges_without_elo_are_left_out_of_is_said(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     path = write(RIGHT | {"best": "1111111111"})
-    ran = rank(path, "--against", write(name="other.csv"))
+    ran = rank(path, "--against", write(name="other.csv"), "--all")
     assert "(no Elo in one of them)" not in ran.out  # best is in one log alone
-    again = rank(path, "--against", write(RIGHT | {"best": "1111111101"}, name="third.csv"))
+    again = rank(path, "--against", write(RIGHT | {"best": "1111111101"}, name="third.csv"), "--all")
     assert "- log with third: without best (no Elo in one of them)" in again.out
     head, *lines = path.read_text().splitlines()
     counted = tmp_path / "counted.csv"
     counted.write_text("\n".join([f"{head},input_tokens,output_tokens", *(f"{line},9,1" for line in lines)]))
-    drawn = rank(counted, "--draws", 1, "--out", tmp_path / "made")
+    drawn = rank(counted, "--draws", 1, "--out", tmp_path / "made", "--all")
     assert "- Elo against tokens: without best (no Elo)" in drawn.out
 
 
 @pytest.mark.slow
 def test_two_judges_are_too_few_for_a_rank_correlation(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
-    ran = rank(write({"one": "11010", "two": "01110"}), "--draws", 1, "--out", tmp_path / "made")
+    ran = rank(write({"one": "11010", "two": "01110"}), "--draws", 1, "--out", tmp_path / "made", "--all")
     assert "of the matches" not in ran.out
     assert "- stability: a rank correlation needs 3 judges that are ranked" in ran.out
 
@@ -276,9 +278,9 @@ def test_the_cut_is_printed_whether_or_not_it_took_a_pair(rank: Callable[..., An
 
 def test_self_preference_takes_a_choice_between_a_and_b(rank: Callable[..., Any], write: Any) -> None:
     path = write(author="m" * 10, author_b="n" * 10)
-    assert "self-preference" not in rank(path).out
+    assert "self-preference" not in rank(path, "--all").out
     path.write_text(path.read_text().replace(",A", ",PASS").replace(",B", ",FAIL"))
-    assert "- self-preference (no criterion is a choice between A and B)" in rank(path).out
+    assert "- self-preference (no criterion is a choice between A and B)" in rank(path, "--all").out
 
 
 def test_names_cannot_steer_the_terminal(rank: Callable[..., Any], write: Any) -> None:
@@ -383,6 +385,10 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert "pareto_tokens.png" not in files
     assert "not drawn, since there is nothing to show: pareto tokens, pareto money" in ran.out
     assert f"written to {folder}: " in ran.out
+    assert f"\nnext: open {folder / 'index.html'}\n" in ran.out
+    page = (folder / "index.html").read_text("utf-8")
+    assert page.count("<img") == len({path.stem for path in folder.glob("*.png")})
+    assert page.index("Leaderboard") < page.index("Pictures") < page.index("leaderboard.csv")
     assert "robustness: --out does" not in ran.out
     assert "of the matches, " in ran.out
     assert any(line.startswith("without =") for line in ran.out.splitlines())
@@ -403,7 +409,7 @@ def test_without_matplotlib_a_folder_is_given_the_tables_and_it_is_said_what_bri
     ran = rank(write(), "--draws", 1, "--out", tmp_path / "made", *form)
     assert ran.code == 0
     assert ran.err.startswith("no picture was drawn: matplotlib, which draws plots, is not installed: pip install ")
-    assert {path.suffix for path in (tmp_path / "made").iterdir()} == {".csv", ".json"}
+    assert {path.suffix for path in (tmp_path / "made").iterdir()} == {".csv", ".html", ".json"}
     assert form or "pictures" not in ran.out.partition("written to")[2]
 
 
@@ -495,7 +501,18 @@ def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: An
 
 @pytest.mark.slow
 def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> None:
-    ran = command("rank", LLMBAR)
-    (rests,) = re.findall(r"what it rests on\n(.*?)\n\n", ran.out, re.DOTALL)
+    ran = command("rank", LLMBAR, "--all")
+    (rests,) = re.findall(r"more that it rests on\n(.*?)\n\n", ran.out, re.DOTALL)
     assert "verdicts, one a judge" in " ".join(rests.split())
     assert re.findall(r"(?<![\d,])\d{4,}", rests.replace("1500", "")) == []
+
+
+@pytest.mark.slow
+def test_who_costs_less_and_stands_as_high_is_named(rank: Callable[..., Any], example: list[str]) -> None:
+    lines = rank(*example[:3]).out.splitlines()
+    assert lines[2] == "- 1 other judge cannot be told from it, at a false discovery rate of 5 %: borealis"
+    assert lines[3].startswith("- cumulus@rubric costs 1/9 as much as borealis and stands as high: Elo ")
+    assert lines[3].endswith("0.90 against 7.79 per 1,000 pairs")
+    assert len(lines) <= 30
+    money = next(line for line in lines if line.split()[1:2] == ["atlas-large"])
+    assert money.split()[-1] == "4.50"

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -123,12 +124,12 @@ def test_scores_several_judges_and_failures_on_the_terminal(command: Command, tm
     scores = write_log(rows, tmp_path / "scores.csv")
     ran = command("report", scores, "--rule", "median")
     assert "mean 2.500" in ran.out
-    assert "- failed samples: 6 unparsed of 18" in ran.out
+    assert ": failed samples: 6 unparsed of 18" in ran.out
     only = command("report", scores, "--rule", "median", "--judge", "one")
     assert "two" not in only.out
     assert "unknown judge 'tow'" in command("report", scores, "--rule", "median", "--judge", "tow").err
     same = write_log([row for n in range(3) for row in sampled([4], case_id=f"c{n}")], tmp_path / "same.csv")
-    assert "no interval" in command("report", same, "--rule", "median").out
+    assert "no interval" in command("report", same, "--rule", "median", "--all").out
     as_labels = command("report", same, "--rule", "majority", "--labels")
     assert "4 100.0 of 3" in as_labels.out
     assert "one sample a case, informal" in as_labels.out
@@ -137,7 +138,7 @@ def test_scores_several_judges_and_failures_on_the_terminal(command: Command, tm
         + [row for n in range(3) for row in both_orders("A", "B", case_id=f"c{n}", criterion="pair")],
         tmp_path / "other.csv",
     )
-    several = command("report", other, "--rule", "majority").out
+    several = command("report", other, "--rule", "majority", "--all").out
     assert "judge · pair" in several
     assert "- pair: verdicts differ between none and position_swap in 100.0 % of pairs [" in several
     assert "two samples of none" not in several
@@ -150,7 +151,7 @@ def test_scores_against_gold_and_flips_beside_the_noise_of_the_judge(command: Co
         for name, verdicts in (("none", [n, n + 4, n]), ("format_change", [n + 3, n + 3]))
         for row in sampled(verdicts, case_id=f"c{n}", perturbation=name, gold=n + 1)
     ]
-    shown = command("report", write_log(rows, tmp_path / "scores.csv"), "--rule", "median").out
+    shown = command("report", write_log(rows, tmp_path / "scores.csv"), "--rule", "median", "--all").out
     assert "off by" in shown
     assert (
         "- verdicts differ between none and format_change in 66.7 % of pairs [24.5, 92.5], mean over 4 cases; "
@@ -167,6 +168,15 @@ def test_several_designs_of_a_judge_are_told_apart(
     shown = " ".join(capsys.readouterr().out.split())
     assert "half of the samples" in shown
     assert "at least 1 valid" in shown
+
+
+def test_a_page_that_is_written_is_not_the_next_step(command: Command, log: Path, tmp_path: Path) -> None:
+    line, page = ("report", log, "--rule", "majority"), tmp_path / "page.html"
+    assert "next: judgeharness report" in command(*line).out
+    ran = command(*line, "--html", page)
+    assert ran.code == 0
+    assert "next:" not in ran.out
+    assert "--rule majority --html report.html" not in page.read_text(encoding="utf-8")
 
 
 def test_a_run_keeps_its_rule(command: Command, run: Path) -> None:
@@ -269,7 +279,7 @@ def test_the_summary_of_a_github_step_is_appended_to(
     assert not summary.exists()
     for times in (1, 2):
         command("report", log, "--rule", "majority", "--fail-under", "pass_rate>=0.9")
-        assert summary.read_text().count("## report of ") == times
+        assert summary.read_text().count("## Do not rely on judge here: it fails the gate ") == times
     assert "1 of 1 gate checks did not pass" in summary.read_text()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing" / "summary.md"))
     ran = command("report", log, "--rule", "majority")
@@ -316,7 +326,7 @@ def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path, capsys: pytes
         (several_criteria, ("warning: the cache was on", "judge · topics", "exploratory")),
         (lambda: hostile()[0], ("state: complete, 12 cases",)),
         (lambda: run_report(shapes().values()), ("and 10 more sentences of this kind",)),
-        (lambda: run_report([]), ("state: complete, 0 cases",)),
+        (lambda: run_report([]), ("Nothing was judged", "state: complete, 0 cases")),
     ],
 )
 def test_reports_of_every_kind_on_the_terminal(
@@ -362,7 +372,7 @@ def test_the_page_and_the_comment_say_first_that_one_judge_graded_nothing(comman
     log, page, comment = write_log(both, tmp_path / "log.csv"), tmp_path / "r.html", tmp_path / "r.md"
     assert command("report", log, "--rule", "majority", "--html", page, "--markdown", comment).code == 0
     for path in (page, comment):
-        assert path.read_text().count("nothing was graded") == 1
+        assert unescape(path.read_text()).count("Do not rely on dead here: nothing was graded (1 case)") == 1
 
 
 @pytest.mark.parametrize(("terminal", "longest"), [(True, 20), (False, 43)])

@@ -17,7 +17,7 @@ from support.rows import sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations.analysis.runs import read_report
-from judgeharness_integrations.judging.recording import recording, to_file
+from judgeharness_integrations.judging.running import recording, to_file
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog, write_log
@@ -124,8 +124,8 @@ def test_a_run_that_was_killed_knows_what_was_planned(command: Command, ran: Any
     report = read_report(out)
     assert [(one.judge, one.cases, one.not_asked) for one in report.judges] == [("first", 4, 2), ("second", 0, 6)]
     shown = command("report", out, "--fail-under", "coverage>=0.1")
-    assert "- 2 of 6 cases were never asked" in shown.out
-    assert "- 6 of 6 cases were never asked" in shown.out
+    assert ": 2 of 6 cases were never asked" in shown.out
+    assert ": 6 of 6 cases were never asked" in shown.out
     assert "second): was not measured: no case was measured" in " ".join(shown.out.split())
     assert shown.code == 3
     [summary] = read_report(out, judges=["first"]).summaries
@@ -241,3 +241,38 @@ def test_a_database_that_cannot_be_reached_is_not_about_a_run_to_start(command: 
     assert "the server cannot be reached" in failed.err
     assert "try the same again later" in failed.err
     assert "start the run" not in failed.err
+
+
+@pytest.mark.slow
+def test_a_run_shows_the_texts_of_its_cases_unless_they_are_left_out(
+    command: Command, ran: Any, tmp_path: Path
+) -> None:
+    out, page = ran(), tmp_path / "page.html"
+
+    def texts(*options: object) -> bool:
+        found = command("report", out, "--html", page, *options)
+        assert found.code == 0, found.err
+        return '"texts-0"' in page.read_text()
+
+    assert (texts(), texts("--no-texts"), texts("--cases", tmp_path / "cases.csv")) == (True, False, True)
+    both = command("report", out, "--no-texts", "--cases", tmp_path / "cases.csv")
+    assert (both.code, both.err.count("\n")) == (2, 1)
+    assert "--cases shows texts, --no-texts leaves them out" in both.err
+    compared = command("compare", out, out, "--html", tmp_path / "same.html")
+    assert (compared.code, compared.out.splitlines()[0]) == (0, "Both sides are the same run: nothing can differ")
+    (tmp_path / "cases.csv").write_text(CASES.replace("q3", "another question"))
+    gone = command("report", out, "--html", page)
+    assert (gone.code, '"texts-0"' in page.read_text()) == (0, False)
+    told = "cases.csv is not what it was then: give them as --cases FILE."
+    assert "texts of the cases are not shown: " in gone.out
+    assert told in gone.out
+    assert told in page.read_text()
+    assert "not shown" not in command("report", out).out
+
+
+@pytest.mark.slow
+def test_of_a_run_that_keeps_hashes_no_text_is_looked_for(command: Command, ran: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    found = command("report", ran(keep="hash"), "--html", page)
+    assert "the run keeps hashes of texts alone: give --cases FILE to show its cases" in found.out
+    assert '"texts-0"' not in page.read_text()

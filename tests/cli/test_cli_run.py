@@ -100,7 +100,7 @@ def test_text_shows_plan_cost_and_measurement(command: Command, configure: Comma
     assert "together" in ran.out
     assert "upper limit: 100 calls" in ran.out
     assert "100.0 of 3" in ran.out
-    assert "good: uncalibrated" in ran.out
+    assert "good: not calibrated: " in ran.out
     assert "state: complete" in ran.out
     assert (folder / "judgeharness-out" / "summary.json").exists()
 

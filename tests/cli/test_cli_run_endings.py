@@ -15,11 +15,11 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._output import failures, told, without_replay_advice
 from judgeharness_integrations.judging.execution import retrying
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 Command = Callable[..., Any]
 MEDIAN = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "median"}
@@ -170,9 +170,9 @@ def test_a_run_out_of_calls_says_so(
     assert "3 of 3 cases ended not_graded, 3 of them never asked: max_calls=6 reached; with a larger one" in ran.err
     assert "never" in ran.out
     assert "failing: 3 of 3 cases, counted as not graded, were never asked or cut off before an answer" in ran.out
-    assert "0 calls, 0 attempts in rows, 6 attempts spent in all" in ran.out
+    assert "0 calls, 0 attempts in the log, 6 in all" in ran.out
     again = command("run", path, "--out", folder / "out")
-    assert "0 attempts in rows, 6 attempts spent in all" in again.out  # a budget is of the whole run, whatever has rows
+    assert "0 attempts in the log, 6 in all" in again.out  # a budget is of the whole run, whatever has rows
 
 
 def row(error: str | None, place: int, **fields: Any) -> VerdictRow:
@@ -310,6 +310,6 @@ def test_complete_is_not_said_beside_exit_code_3(command: Command, configure: Co
 
     gated = command("report", folder / "out", "--fail-under", "coverage>=0.05", "--markdown", folder / "report.md")
     assert (gated.code, "state: complete" in gated.out) == (3, False)
-    assert "state: all asked, 1 of 6 cases not graded, 3 cases;" in gated.out
+    assert "state: all asked, 1 of 6 cases not graded" in gated.out
     assert "all asked, 1 of 6 cases not graded" in (folder / "report.md").read_text(encoding="utf-8")
     assert "all asked, 1 of 6 cases not graded" in read_report(folder / "out").to_html()

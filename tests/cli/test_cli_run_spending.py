@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.spending import bill_of
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.cli.run_place import Spending, noting_spent
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
 

@@ -21,7 +21,9 @@ from judgeharness_integrations.testing.selftest import (
     IntervalCheck,
     PowerCheck,
     PromiseCheck,
-    registry,
+)
+from judgeharness_integrations.testing.selftest import (
+    report as registry,
 )
 
 Command = Callable[..., Any]

@@ -21,7 +21,7 @@ import pytest
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.cli import run as _run_going
 from judgeharness_integrations.cli import summary as _summary
-from judgeharness_integrations.cli.exits import Terminated, terminable, undisturbed
+from judgeharness_integrations.cli._command import Terminated, terminable, undisturbed
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import read_log
 
@@ -123,7 +123,7 @@ def test_an_interrupted_run_leaves_a_valid_log(
     assert err == f"{how}: 4 rows in {log}; the same command goes on from there.\n"
     assert "state: interrupted" in out
     assert "slow: 1 of 3 cases, counted as not graded, were never asked or cut off before an answer" in out
-    assert "4 attempts in rows, 6 attempts spent in all" in out
+    assert "4 attempts in the log, 6 in all" in out
     assert len(read_log(rows)) == 4
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["state"] == "interrupted"

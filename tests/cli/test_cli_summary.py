@@ -12,9 +12,9 @@ from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.spending import UsageSums, total_usage, used
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.cli import _failures
+from judgeharness_integrations.cli import _output as _failures
 from judgeharness_integrations.cli import summary as _summary_judge
-from judgeharness_integrations.cli._failures import FailureKinds
+from judgeharness_integrations.cli._output import FailureKinds
 from judgeharness_integrations.cli.summary import JudgeSums, JudgeTally, planned_rows, summary_document
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.plan import Plan

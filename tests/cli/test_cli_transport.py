@@ -110,7 +110,7 @@ def test_a_run_like_the_labelled_cases_is_calibrated(command: Command, folder: P
     ran = study("same", "--require-calibration")
     assert ran.code == 0
     assert ran.json["judges"][0]["calibration"]["status"] == "valid"
-    told = command("report", folder / "out_same", "--no-step-summary", "--require-calibration")
+    told = command("report", folder / "out_same", "--no-step-summary", "--require-calibration", "--all")
     assert told.code == 0
     assert "calibrated on labelled" in told.out
     assert "no difference was found between this run's cases and the labelled ones in " in told.out

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from jsonschema import Draft202012Validator
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.gates.gate import parse_expression
-from judgeharness_integrations.cli._run_until import unmeasurable
-from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK, USAGE
+from judgeharness_integrations.cli._asking import unmeasurable
+from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, USAGE
 from judgeharness_integrations.reporting.schemas import schema
+from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, read_log, write_log
+from judgeharness_integrations.verdictlog.runfolder import ended_early, marked
 
 Command = Callable[..., Any]
 GRADERS = """
@@ -107,7 +110,8 @@ def test_a_report_of_a_stopped_run_has_no_other_interval_of_the_gated_number_tha
     for name, check in (("positive_rate", gated), ("coverage", covered)):
         assert criterion[name] == {key: check[key] for key in ("value", "low", "high", "n")}
     ends = [f"{100 * gated[name]:.1f}" for name in ("low", "high")]
-    sentence = f"pass_rate is of the {gated['n']} cases its gate looked at"
+    shown = f"{gated['value']:.3f} [{gated['low']:.3f}, {gated['high']:.3f}]"
+    sentence = f"pass_rate {shown} is of the {gated['n']} cases its gate looked at"
     assert f"[{', '.join(ends)}]" in told.out
     assert sentence in words(told.out)
     for markdown in ("report.md", summary.name):
@@ -252,9 +256,10 @@ def test_a_database_apart_from_its_folder_knows_how_its_run_ended(command: Comma
 
 
 def test_a_log_apart_from_its_folder_says_that_nobody_knows_whether_it_is_all(command: Command, place: Path) -> None:
-    """The first ninety of three hundred all pass, and nothing in the file says that there were more."""
+    """The first ninety of three hundred all pass, and rows of earlier versions do not say that there were more."""
     assert command("run", configured(place), "--yes", "--budget-calls", 90).code == NOT_GRADED
-    (place / "apart.jsonl").write_bytes((place / "results" / "verdicts.jsonl").read_bytes())
+    rows = read_log(place / "results" / "verdicts.jsonl")
+    write_log([replace(row, attributes={}) for row in rows], place / "apart.jsonl")
     asked = ("apart.jsonl", "--rule", "majority", "--fail-under", "pass_rate>=0.8", "--sequential")
     for told in (command("replay", *asked), command("report", *asked, "--no-step-summary")):
         assert "nothing here says how many cases were to be asked, nor whether a gate ended it" in words(told.out)
@@ -396,6 +401,9 @@ def test_every_reader_of_the_log_of_a_stopped_run_says_that_it_was(command: Comm
             assert said in words(command(*asked).out), asked
             ran = command(*asked, "--json")
             assert said in words(ran.err + " ".join(ran.json.get("notes", ()))), asked
+        assert "chosen: nothing" in command(*corrected, "--labels-are", "random").out
+        kept = command(*calibrated, "--out", "kept.json")
+        assert (kept.code, "and neither is a saved calibration" in kept.err) == (USAGE, True), source
         other = ("--run", "other")
         assert command(*calibrated, *other).code == USAGE
     reported = command("report", "results/verdicts.jsonl", "--rule", "majority", "--json", "--no-step-summary")
@@ -423,6 +431,18 @@ def test_a_run_cut_off_is_not_compared_sequentially(command: Command, place: Pat
     assert command("compare", "results", "whole").code == OK
     log = command("report", "results/verdicts.jsonl", "--rule", "majority", "--json", "--no-step-summary")
     assert log.json["judges"][0]["not_asked"] == 210
+
+
+@pytest.mark.slow
+def test_a_run_cut_off_is_measured_and_saved_as_no_calibration(command: Command, place: Path) -> None:
+    command("run", configured(place), "--yes", "--budget-calls", 90)
+    labels = place / "labels.csv"
+    labels.write_text("case_id,gold\n" + "".join(f"c{n},{'PASS' if n % 2 else 'FAIL'}\n" for n in range(300)))
+    for source in ("results", "results/verdicts.jsonl"):
+        asked = ("calibrate", "--log", source, "--rule", "majority", "--labels", labels, "--source", "human")
+        assert command(*asked).code == OK
+        refused = command(*asked, "--out", "kept.json")
+        assert (refused.code, "continue the run to its end" in refused.err) == (USAGE, True), source
 
 
 def test_labels_that_a_judge_declares_and_cases_with_gold_are_measurable() -> None:
@@ -481,3 +501,68 @@ def test_the_log_of_a_stopped_run_knows_the_stop_in_every_command(
     assert {name: "was asked until its own gate is settled" in text for name, text in outputs.items()} == dict.fromkeys(
         asked, True
     )
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "rows.jsonl.gz"])
+def test_rows_copied_out_of_the_folder_know_that_a_gate_ended_their_run(
+    command: Command, place: Path, name: str
+) -> None:
+    assert command("run", configured(place), "--yes", "--until", "pass_rate>=0.5").code == OK
+    rows = read_log(place / "results" / "verdicts.jsonl")
+    assert {row.attributes["planned_cases"] for row in rows} == {300}
+    copied = write_log(rows, place / name)
+    for ran in (
+        command("replay", copied, "--rule", "majority", "--fail-under", "pass_rate>=0.5"),
+        command("report", copied, "--rule", "majority", "--fail-under", "pass_rate>=0.5", "--no-step-summary"),
+    ):
+        assert ran.code == GATE_FAILED
+        assert "was asked until its own gate is settled, and an interval over a fixed number of cases" in words(ran.out)
+
+
+def test_rows_copied_out_of_the_folder_know_of_cases_that_a_budget_left_out(command: Command, place: Path) -> None:
+    assert command("run", configured(place), "--yes", "--budget-calls", 120).code == NOT_GRADED
+    rows = read_log(place / "results" / "verdicts.jsonl")
+    assert {row.attributes["ended_by"] for row in rows} == {"budget_exhausted"}
+    copied = write_log(rows, place / "rows.jsonl")
+    gate = ("--fail-under", "pass_rate>=0.4")
+    ran = command("replay", copied, "--rule", "majority", *gate)
+    assert (ran.code, "180 of 300 are not decided and count as not PASS" in words(ran.out)) == (GATE_FAILED, True)
+    assert command("run", configured(place), "--yes").code == OK
+    rows = read_log(place / "results" / "verdicts.jsonl")
+    assert all("planned_cases" not in row.attributes for row in rows)
+    whole = command("replay", write_log(rows, place / "whole.jsonl"), "--rule", "majority", *gate)
+    assert "nothing here says how many cases were to be asked" in words(whole.out)
+
+
+@pytest.mark.parametrize(
+    ("options", "ended_by"),
+    [(("--until", "pass_rate>=0.5"), {"gate"}), (("--budget-calls", 120), {"budget_exhausted"}), ((), {None})],
+)
+@pytest.mark.parametrize("run", [(), ("--run", "first")])
+def test_rows_exported_from_the_log_of_a_run_that_ended_early_say_so(
+    command: Command, place: Path, options: tuple[Any, ...], ended_by: set[str | None], run: tuple[str, ...]
+) -> None:
+    command("run", configured(place), "--yes", *options)
+    log, exported = place / "results" / "verdicts.sqlite", place / "exported.jsonl"
+    with SqlLog(log, create=False) as database:
+        database.add([VerdictRow(case_id="c0", verdict="PASS", run="of others")])
+        (name,) = (one for one in database.run_ids() if one != "of others")
+    chosen = (run[0], name) if run else ()
+    assert command("log", "export", "--log", log, "--out", exported, *chosen).code == OK
+    rows = [row for row in read_log(exported) if row.run == name]
+    assert {row.attributes.get("ended_by") for row in rows} == ended_by
+    assert [row.attributes for row in rows] == [
+        row.attributes for row in read_log(place / "results" / "verdicts.jsonl")
+    ]
+
+
+def test_marks_of_other_runs_say_nothing(place: Path) -> None:
+    rows = [VerdictRow(case_id=f"c{n}", verdict="PASS", run=run) for run in ("r1", "r2") for n in range(3)]
+    assert list(marked(rows, {"judge": 3}, ended_by="gate")) == rows
+    told = list(marked(rows, {"judge": 5}, ended_by="interrupted"))
+    log = write_log(told, place / "rows.jsonl")
+    assert ended_early(log, None) is None
+    assert ended_early(log, "none") is None
+    found = ended_early(log, "r1")
+    assert found is not None
+    assert (found.asked, found.planned, found.by_gate) == ({"judge": 3}, {"judge": 5}, False)

@@ -13,19 +13,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.comparisons import a_run, rows_of
 
-from judgeharness_integrations.analysis.aggregation.deciding import decide
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule, decide, rule
 from judgeharness_integrations.analysis.comparison.comparing import compare
-from judgeharness_integrations.analysis.comparison.exchange import (
+from judgeharness_integrations.analysis.comparison.pairing import (
     CaseOutcomes,
     CaseSamples,
+    JudgePair,
+    Pair,
     Side,
+    State,
     exchangeable,
+    flipped,
     null_distribution,
+    paired_criteria,
 )
-from judgeharness_integrations.analysis.comparison.noise import NoiseTest, noise_test
-from judgeharness_integrations.analysis.comparison.pairing import JudgePair, Pair, State, flipped, paired_criteria
-from judgeharness_integrations.analysis.comparison.splits import CountSplits, RowSplits, ScoreSplits, affordable
+from judgeharness_integrations.analysis.comparison.splits import (
+    CountSplits,
+    NoiseTest,
+    RowSplits,
+    ScoreSplits,
+    affordable,
+    noise_test,
+)
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.analysis.runs.reading import results_of_log
 
@@ -288,3 +297,8 @@ def test_the_test_is_part_of_a_comparison() -> None:
     assert "no net change" in one.reason
     assert len(one.flips) == 20
     assert [flip.p for flip in one.flips] == pytest.approx([2 / 70] * 20)
+
+
+def test_rules_of_probabilities_read_more_than_verdicts() -> None:
+    for name, reads in (("mean_probability(0.6)", True), ("majority", False), ("majority | expected_score", True)):
+        assert Side(rule=rule(name), planned=1, min_valid=None).reads_rows is reads

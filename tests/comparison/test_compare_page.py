@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.browser import PHONE, started, visiting
@@ -11,7 +13,10 @@ from support.comparisons import a_run, documented_comparisons, joined
 from support.inert_pages import assert_inert
 
 from judgeharness_integrations.analysis.comparison import ComparisonReport, compare
-from judgeharness_integrations.reporting.comparisonpage import criterion_card, headline
+from judgeharness_integrations.analysis.comparison.report import CriterionComparison
+from judgeharness_integrations.reporting.comparison import comparison_finding, comparison_section, headline
+from judgeharness_integrations.reporting.comparisonpage import FlipText, criterion_card
+from judgeharness_integrations.reporting.sections import Table
 
 P, F = "PASS", "FAIL"
 NASTY = "<img src=x onerror=alert(1)><script>window.__pwned=1</script>\u202e{{ 7 * 7 }}"
@@ -31,12 +36,87 @@ def nasty() -> ComparisonReport:
 
 def test_the_answer_is_the_headline() -> None:
     report = worse()
-    assert headline(report).startswith("Worse: right of all labelled 66.7 % \N{RIGHTWARDS ARROW} ")
-    assert f"<h1><bdi>{headline(report)}</bdi></h1>" in unescape(report.to_html())
+    assert headline(report) == "Worse: labelled cases judged right 66.7 % -> 40.0 % of 60: -26.7 points [-39.0, -17.1]"
+    shown = headline(report).replace("->", "\N{RIGHTWARDS ARROW}")
+    assert f"<h1><bdi>{shown}</bdi></h1>" in unescape(report.to_html())
     none = compare(a_run({"a": [P]}), a_run({"b": [P]}))
     assert headline(none) == "Cannot tell: no case was measured in both runs"
+    assert not any(isinstance(block, Table) for block in comparison_section(none).blocks)
     first, second = (joined(a_run(one, criterion="x"), a_run({"a": [P, P]}, criterion="y")) for one in _changed())
     assert headline(compare(first, second)) == "Worse: of 2 criteria 1 worse, 1 cannot tell"
+
+
+def test_what_moved_without_a_test_is_named_beside_no_difference() -> None:
+    """Abstentions that double are no part of how often decided cases are right."""
+    first = {f"c{i:02}": [P] * 4 if i < 16 else [P, P, P, F] for i in range(24)}
+    second = first | {f"c{i}": [P, P, F, F] for i in range(16, 22)}
+    gold = {f"c{i:02}": P for i in range(16)}
+    runs = [joined(*(a_run({case: one[case]}, gold=gold.get(case)) for case in one)) for one in (first, second)]
+    found = comparison_finding(compare(*runs, measure="gold"))
+    assert found.answer.startswith("No difference found in labelled cases judged right 100.0 % -> 100.0 % of 16; but ")
+    assert "abstained 0 -> 6 of 24 cases" in found.answer
+    assert found.answer.endswith(", not part of the test")
+    assert "coverage" not in found.answer
+    steady = compare(*(replace(run, source=name) for run, name in zip(runs[:1] * 2, "ab", strict=True)))
+    assert (
+        comparison_finding(steady).answer
+        == "No difference found in labelled cases judged right 100.0 % -> 100.0 % of 16"
+    )
+
+
+def test_the_next_command_follows_from_what_was_found() -> None:
+    changed, alike = worse(), compare(*(a_run({f"c{i}": [P, P] for i in range(9)}, source=name) for name in "ab"))
+    assert comparison_finding(changed).next == ""
+    after: dict[str, Any] = {"arguments_after": ("my log.csv", "--rule", "majority")}
+    assert comparison_finding(replace(changed, **after)).next == (
+        "judgeharness report 'my log.csv' --rule majority --html report.html"
+    )
+    assert comparison_finding(replace(alike, **after)).next == (
+        "judgeharness plan --pilot 'my log.csv' --difference 0.05"
+    )
+    same = comparison_finding(replace(alike, same_run=True, **after))
+    assert (same.answer, same.next) == ("Both sides are the same run: nothing can differ", "")
+    assert same.document() == {"answer": same.answer, "reasons": list(same.reasons), "next": None}
+
+
+def test_of_many_criteria_those_that_changed_are_told() -> None:
+    first, second = (
+        joined(*(a_run(one, criterion=f"x{n}") for n in range(4)), a_run({"a": [P, P]}, criterion="y"))
+        for one in _changed()
+    )
+    reasons = comparison_finding(compare(first, second)).reasons
+    assert [reason.partition(": ")[0] for reason in reasons] == [f"judge, x{n}" for n in range(4)]
+
+
+def test_a_flipped_case_shows_texts_and_a_reason_of_each_side() -> None:
+    texts = {"c": {"input": "Which?", "output": "It is Oslo.", "output_b": "It is Lima.", "reference": "Oslo"}}
+    sides = [
+        a_run({"c": [verdict] * 3}, case_texts=shown, reasoning=f"said {verdict}", source=verdict)
+        for verdict, shown in (("A", texts), ("B", texts), ("B", {"c": texts["c"] | {"output": "It is Rome."}}))
+    ]
+    [flip] = criterion_card(compare(*sides[:2]).criteria[0]).flips
+    assert flip.reasons == ("said A", "said B")
+    assert flip.texts == (
+        FlipText(name="Input", text="Which?"),
+        FlipText(name="Answer A", text="It is Oslo.", other_name="Answer B", other="It is Lima."),
+        FlipText(name="Reference", text="Oslo"),
+    )
+    changed = compare(sides[0], sides[2])
+    [flip] = criterion_card(changed.criteria[0]).flips
+    assert [text.name for text in flip.texts] == ["Input", "Answer, before", "Answer B", "Reference"]
+    assert (flip.texts[1].other_name, flip.texts[1].other) == ("Answer, after", "It is Rome.")
+    page = changed.to_html()
+    assert page.count('<div class="pair" data-diff>') == 1
+    assert 'id="case-c" open>' in page
+    assert 'href="#case-c">link to this case' in page
+    [bare] = criterion_card(compare(*(a_run({"c": [one] * 3}) for one in "AB")).criteria[0]).flips
+    assert (bare.reasons, bare.texts) == (("", ""), ())
+    assert criterion_card(_without_results(changed)).flips[0].reasons == ("", "")
+
+
+def _without_results(report: ComparisonReport) -> CriterionComparison:
+    [one] = report.criteria
+    return replace(one, flips=tuple(replace(flip, results=None) for flip in one.flips))
 
 
 def _changed() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -46,7 +126,7 @@ def _changed() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 def test_every_difference_has_its_interval_on_an_axis_around_no_change() -> None:
     report = worse()
     card = criterion_card(report.criteria[0])
-    assert [row.name for row in card.changes][:3] == ["right of all labelled", "rate of PASS", "coverage"]
+    assert [row.name for row in card.changes][:3] == ["labelled cases judged right", "rate of PASS", "coverage"]
     assert [row.tested for row in card.changes][:2] == [True, False]
     found = card.changes[0].whisker
     assert found is not None
@@ -101,7 +181,7 @@ def test_every_documented_comparison_has_a_page() -> None:
     assert criterion_card(labels).gold is False
 
 
-def test_a_page_has_a_policy_and_no_script_and_hostile_texts_stay_texts() -> None:
+def test_a_page_has_a_policy_and_hostile_texts_stay_texts() -> None:
     assert_inert(nasty().to_html())
 
 

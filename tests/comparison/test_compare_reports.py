@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.comparisons import a_run, rows_of
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained
+from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
 from judgeharness_integrations.analysis.runs import RunReport, run_report
@@ -126,7 +126,9 @@ def test_fewer_flips_than_noise_makes_are_said() -> None:
 def test_the_power_of_shares_is_about_points() -> None:
     one = only(compare(flat([P, F] * 40), flat([P, F] * 39 + [F, P])))
     power = next(line for line in details(one) if line.startswith("power: "))
-    assert re.fullmatch(r"power: \d+ % for a change of 10 points; [\d,]+ cases find one of 5 points", power)
+    assert re.fullmatch(
+        r"power: a \d+ % chance to find a change of 10 points; [\d,]+ cases find one of 5 points", power
+    )
     assert "; 80 % power for a change of " in one.reason
     told = [one.reason, *details(one)]
     for number in ("% power", "expected of noise", "p 1.000; 80"):  # each stands once
@@ -235,6 +237,17 @@ def test_two_judges_of_one_log_are_compared() -> None:
     assert (found.judged.question, found.same_run) == ("same answers", False)
     assert [(d.part, d.before, d.after) for d in found.configuration] == [("judge", "old", "new")]
     assert compare(log, log).answer == "no difference found"
+
+
+def test_two_judges_that_were_named_out_of_more_are_said_to_be() -> None:
+    log = joined(flat([P] * 30, judge="old"), flat([P] * 15 + [F] * 15, judge="new"))
+    larger = joined(log, flat([F] * 30, judge="third"))
+    assert compare(log, log, judge_before="old", judge_after="new").picked == ()
+    assert compare(larger, larger).picked == ()
+    found = compare(larger, larger, judge_before="old", judge_after="new")
+    (said,) = found.picked
+    assert said.startswith("old and new are two of 3 judges there: where they were chosen for their results")
+    assert said in found.to_markdown()
 
 
 def test_the_only_judges_of_two_runs_are_compared_whatever_their_names() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.adk_offline import isolated_adk
 
+from judgeharness_integrations.judging.adapterkit import Bench
 from judgeharness_integrations.judging.adapters import adapters
-from judgeharness_integrations.judging.bench import Bench
 from judgeharness_integrations.testing import CHECKS
 
 if TYPE_CHECKING:

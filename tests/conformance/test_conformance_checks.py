@@ -11,7 +11,7 @@ import pytest
 from support.toy_adapter import Toy, ToyJudge, toy_bench
 
 from judgeharness_integrations.analysis.result import all_failed
-from judgeharness_integrations.judging.bench import GARBAGE, Native
+from judgeharness_integrations.judging.adapterkit import GARBAGE, Native
 from judgeharness_integrations.testing import CHECKS, check_bench
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from support.toy_adapter import Toy, toy_bench
 
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
+from judgeharness_integrations.judging.adapterkit import Bench, Native
 from judgeharness_integrations.judging.adapters import Adapter
-from judgeharness_integrations.judging.bench import Bench, Native
 from judgeharness_integrations.testing import CHECKS, AdapterReport, ScriptedJudge, check_adapter, check_bench
 
 

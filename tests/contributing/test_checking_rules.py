@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.aggregation import RULE_NAMES, Rule
-from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided
+from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, decided
 from judgeharness_integrations.testing import check_rule
 from judgeharness_integrations.verdictlog import VerdictRow
 

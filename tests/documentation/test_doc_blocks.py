@@ -32,6 +32,19 @@ def test_every_block_has_a_language_that_something_checks() -> None:
     assert kinds["python"] > 60
 
 
+def test_code_is_at_most_as_wide_as_a_page_shows() -> None:
+    """Output is as wide as it is printed; what people type or copy has no line beyond the 80th column."""
+    wide = [
+        f"{block.name}: {line}"
+        for block in blocks()
+        if block.kind not in {"text", "console"} and block.page.startswith("docs/")
+        for line in block.text.splitlines()
+        if len(line) > 80
+    ]
+    pages = Counter(line.partition("#")[0] for line in wide)
+    assert wide == [], dict(pages)
+
+
 def data(kind: str) -> list[Any]:
     return [pytest.param(block, id=block.name) for block in blocks(kind)]
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.doc_pages import ROOT, pages
+from support.doc_screenshots import MARKED, MOST
 
 ASSETS = ROOT / "docs" / "assets"
 PICTURES = sorted(path for path in ASSETS.glob("*.svg") if path.stem != "favicon")
@@ -60,3 +61,13 @@ def test_every_picture_is_on_a_page_with_words_for_it() -> None:
     ]
     assert {name for _, name in shown} == {path.stem for path in PICTURES}
     assert all(len(words) > 10 for words, _ in shown)
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_a_screenshot_is_small_and_every_number_on_it_is_explained(name: str) -> None:
+    page = (ROOT / "docs" / "understand" / "reading-a-report.md").read_text(encoding="utf-8")
+    explained = re.search(rf"assets/{name}\.png\)\n\n((?:\d+\. .*\n(?:   .*\n)*)+)", page)
+    assert explained is not None
+    numbers = re.findall(r"^(\d+)\. ", explained[1], re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, len(MARKED[name]) + 1)]
+    assert (ASSETS / f"{name}.png").stat().st_size <= MOST

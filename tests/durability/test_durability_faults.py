@@ -20,8 +20,9 @@ from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.structured import structured_case
+from judgeharness_integrations.judging.tiers import TieredJudge
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -103,9 +104,20 @@ class Faulty:
         return Reply.of(self.healthy)
 
 
-@pytest.mark.parametrize(("kind", "cases"), [("our own", 334), ("a chain", 67), ("openevals", 67)])
-def test_nothing_is_lost_or_paid_twice(kind: str, cases: int) -> None:
-    make, healthy = JUDGES[kind]
+def judge_of(kind: str, server: OpenAIServer, tier: str | None) -> Any:
+    make, _ = JUDGES[kind]
+    standard = make(chat_model(server, timeout=60))
+    if tier is None:
+        return standard
+    return TieredJudge(tier=tier, cheaper=make(chat_model(server, timeout=60, service_tier=tier)), standard=standard)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cases", "tier"),
+    [("our own", 334, None), ("our own", 67, "flex"), ("a chain", 67, None), ("openevals", 67, None)],
+)
+def test_nothing_is_lost_or_paid_twice(kind: str, cases: int, tier: str | None) -> None:
+    _, healthy = JUDGES[kind]
     script = Faulty(healthy)
     budget = Budget(max_calls=10**6, prices={"*": PRICE})
     harness = JudgeHarness(
@@ -124,19 +136,21 @@ def test_nothing_is_lost_or_paid_twice(kind: str, cases: int) -> None:
         for n in range(cases)
     ]
     with OpenAIServer(script) as server:
-        results = list(harness.evaluate_many(make(chat_model(server, timeout=60)), given))
+        results = list(harness.evaluate_many(judge_of(kind, server, tier), given))
         rows = [row for result in results for row in result.rows]
         outcomes = Counter(row.outcome for row in rows)
         assert len(results) == cases
         assert len(rows) == 6 * cases
         assert outcomes == script.expected, script.given  # each answer is one row: none is lost, none is asked again
         assert set(script.given) == set(FAULTS) or cases < 300
-        bill, money = server.bill(), server.cost({("gpt-4o-test", "default"): PRICES})
+        bill, money = server.bill(), server.cost({("gpt-4o-test", name): PRICES for name in ("default", "flex")})
         tokens = [
             sum(getattr(result.usage, name) or 0 for result in results)
             for name in ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
         ]
         assert tokens == [bill.input, bill.output, bill.cached, bill.written]
+        assert {row.attributes.get("asked_tier") for row in rows} == {tier}
+        assert any("tier_refused" in row.attributes for row in rows) == (tier is not None)
         assert budget.cost == pytest.approx(float(money), rel=1e-9)
 
 

@@ -12,9 +12,9 @@ import pytest
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.limiter import Limiter, Limits, limiter_for
 from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 
 class FakeTime:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.usage import Price, Spent, spent_by
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 from judgeharness_integrations.judging.judge import Answer, Probe
 
 
@@ -296,7 +297,8 @@ class Metered:
 @pytest.mark.parametrize(("tokens", "calls"), [(80, 10), (None, 1)])
 def test_a_run_out_of_tokens_leaves_cases_not_graded(tokens: int | None, calls: int) -> None:
     judge, budget = Metered(tokens), Budget(max_tokens=1_000)
-    harness = JudgeHarness(perturbations=["none"], repetitions=4, aggregation_rule="majority", budget=budget)
+    design: dict[str, Any] = {"perturbations": ["none"], "repetitions": 4, "aggregation_rule": "majority"}
+    harness = JudgeHarness(**design, budget=budget, prime_cache=False)  # case after case
     results = list(harness.evaluate_many(judge, [f"case {number}" for number in range(5)]))
     assert (judge.calls, budget.exhausted) == (calls, True)
     assert sum(len(result.rows) for result in results) == calls

@@ -12,7 +12,7 @@ import pytest
 from judgeharness_integrations import JudgeHarness, Perturbation
 from judgeharness_integrations.judging.cases import case_id_of
 from judgeharness_integrations.judging.execution.limiter import limiter_for
-from judgeharness_integrations.verdictlog.log import JsonlLog, MemoryLog
+from judgeharness_integrations.verdictlog.files import JsonlLog, MemoryLog
 
 
 def harness(**options: object) -> JudgeHarness:

@@ -17,13 +17,13 @@ import pytest
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, Perturbation
 from judgeharness_integrations._errors import JudgeDownError, UsageError
 from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.execution import Budget
 from judgeharness_integrations.judging.execution.retrying import remedy_of
 from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import SqlLog
-from judgeharness_integrations.verdictlog.log import MemoryLog
+from judgeharness_integrations.verdictlog.files import MemoryLog
 
 Judging = Callable[[AnswerCase], Any]
 

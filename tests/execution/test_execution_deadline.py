@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Deadline, unhurried
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 
 class CountingLoop(asyncio.SelectorEventLoop):

@@ -18,9 +18,9 @@ import pytest
 from judgeharness_integrations import CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations.judging.execution import limiter as limiting
 from judgeharness_integrations.judging.execution import observing
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.limiter import limiter_for
 from judgeharness_integrations.judging.execution.observing import ProgressBar, Span, default_observers, model_span
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judgment, Probe
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -123,7 +123,7 @@ def test_every_observer_is_told_and_the_last_to_begin_ends_first() -> None:
 
 def test_spans_end_on_errors_and_when_the_budget_does() -> None:
     recorder = Recorder()
-    one = harness(observers=[recorder], budget=Budget(max_calls=3))
+    one = harness(observers=[recorder], budget=Budget(max_calls=3), prime_cache=False)
     results = list(one.evaluate_many(ScriptedJudge([ValueError("no")]), ["a", "b", "c"]))
     recorder.check()
     assert [result.state for result in results] == ["complete", "budget_exhausted", "budget_exhausted"]

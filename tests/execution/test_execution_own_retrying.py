@@ -17,8 +17,8 @@ from judgeharness_integrations._errors import ConfigError, PlanError
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.judging.execution import Budget, LocalExecutor
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import BudgetExhausted
 from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.execution.retrying import BudgetExhausted
 from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.testing.checking.judge import check_judge

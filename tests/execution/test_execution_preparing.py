@@ -14,8 +14,8 @@ from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, Pe
 from judgeharness_integrations._errors import BudgetError
 from judgeharness_integrations.judging.cases import Case, Criterion, Presentation
 from judgeharness_integrations.judging.execution import preparing
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.preparing import CaseFacts, asked_digest
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.perturbations.base import Context
 from judgeharness_integrations.testing import ScriptedJudge
 

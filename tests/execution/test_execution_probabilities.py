@@ -76,7 +76,7 @@ def test_without_a_most_probable_label_the_row_answers_without_a_verdict() -> No
     row = result.rows[0]
     assert (row.outcome, row.verdict, row.ok, row.answered) == ("ok", None, False, True)
     assert result.status == "abstained"
-    assert result.reason == "no sample has a most probable label"
+    assert result.reason == "no sample holds a verdict"
 
 
 def test_a_refusal_keeps_no_probabilities() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.execution import Budget
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog

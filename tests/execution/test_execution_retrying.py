@@ -15,8 +15,13 @@ import pytest
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations.judging.execution import retrying
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.judging.execution.retrying import is_transient, retry, retry_after_s
+from judgeharness_integrations.judging.execution.retrying import (
+    Budget,
+    BudgetExhausted,
+    is_transient,
+    retry,
+    retry_after_s,
+)
 from judgeharness_integrations.testing import ScriptedJudge
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

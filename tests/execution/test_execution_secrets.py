@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations.judging.execution.observing import Span, Spans, model_span
-from judgeharness_integrations.judging.execution.ray_engine.worker import Failure
+from judgeharness_integrations.judging.execution.ray_engine.cluster import Failure
 from judgeharness_integrations.judging.judge import Answer, Probe
-from judgeharness_integrations.judging.recording import recording, to_file
+from judgeharness_integrations.judging.running import recording, to_file
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog import MemoryLog
 

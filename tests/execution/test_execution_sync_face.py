@@ -21,7 +21,7 @@ from judgeharness_integrations.judging.cases import case_id_of
 from judgeharness_integrations.judging.execution import loop as sync_face
 from judgeharness_integrations.judging.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.verdictlog.log import MemoryLog
+from judgeharness_integrations.verdictlog.files import MemoryLog
 
 REQUEST: contextvars.ContextVar[str] = contextvars.ContextVar("request", default="none")
 

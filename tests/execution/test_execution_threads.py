@@ -9,9 +9,8 @@ import threading
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.judging import threads as _threads
-from judgeharness_integrations.judging.judge import FunctionJudge, note_understood
-from judgeharness_integrations.judging.threads import thread_pool
+from judgeharness_integrations.judging import judge as _threads
+from judgeharness_integrations.judging.judge import FunctionJudge, note_understood, thread_pool
 
 
 def test_as_many_threads_run_as_calls_may_be_in_flight() -> None:

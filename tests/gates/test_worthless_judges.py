@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from support.measured import TOLD, VALID, calibration
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration.controls import Control, Controls
 from judgeharness_integrations.analysis.gates import GateCheck, Gates, check_gates
 from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.reporting.text import headline
 
 Verdicts = Callable[[str, random.Random], str]
@@ -40,8 +43,8 @@ def test_a_constant_judge_with_two_percent_bad_cases_does_not_pass() -> None:
         "all labelled cases (294 PASS, 6 FAIL), where a constant judge has 0.500"
     )
     beside = (
-        "(not better than the best control, always PASS: +0.000 [-0.013, +0.013] more right on the same 300 decided "
-        "cases; "
+        "(not better than a judge that always answers PASS: +0.000 [-0.013, +0.013] in the share right on the same "
+        "300 decided cases; "
     )
     assert all(beside in check.reason for check in found[:2])
     for gate in ("specificity>=0.1", "balanced_accuracy>0.5", "lift>0", "kappa>0"):
@@ -88,7 +91,7 @@ def test_a_judge_of_the_first_slot_or_of_lengths_does_not_pass() -> None:
             assert check.status == "failed"
         (accuracy,) = checks(report, "accuracy>=0.3")
         assert accuracy.status == "passed"
-        assert "better than the best control" in accuracy.reason
+        assert "not better than a judge that always " in accuracy.reason
         assert not accuracy.reason.count("(better than")
 
 
@@ -103,7 +106,7 @@ def test_a_judge_that_prefers_the_longer_answer_is_not_better_than_that() -> Non
         lengths = {"length_a": 90, "length_b": 40} if longer == "A" else {"length_a": 40, "length_b": 90}
         results.append(replace(one, rows=tuple(replace(row, attributes=lengths) for row in one.rows)))
     (check,) = checks(run_report(results), "accuracy>=0.5")
-    assert "(not better than the best control, the longer answer: +0.000 [" in check.reason
+    assert "(not better than a judge that always prefers the longer answer: +0.000 [" in check.reason
     texts = {f"c{n}": {"output": "x" * 9, "output_b": "y"} for n in range(100)}
     told = run_report(results, case_texts=texts).summaries[0].controls
     assert told is not None
@@ -121,7 +124,7 @@ def test_a_required_calibration_fails_where_labels_cannot_tell_a_judge_from_the_
     report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
     (required,) = checks(report, require_calibration=True)
     sentence = "the labels do not show that this judge is right more often than one that prefers the longer answer"
-    lead = "+0.000 [-0.037, +0.037] more right on the same 100 decided cases"
+    lead = "+0.000 [-0.037, +0.037] in the share right on the same 100 decided cases"
     assert (required.status, required.reason) == ("failed", f"{sentence}: {lead}")
     assert "do not show it to be right more often than the longer answer" in headline(report.results[0], "verdict")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
@@ -168,7 +171,7 @@ def test_a_good_judge_passes_all_of_them() -> None:
     found = checks(anchored(pairs), *gates, require_calibration=True)
     assert [check.status for check in found] == ["passed"] * 5
     assert "over 145 labelled cases of human_labeled_set_v1" in found[1].reason
-    assert "(better than the best control, always PASS: +0.276 [" in found[3].reason
+    assert "(better than a judge that always answers PASS: +0.276 [" in found[3].reason
     (failed,) = checks(anchored(pairs), "balanced_accuracy>=0.9")
     assert failed.status == "failed"
     assert failed.more_cases is not None
@@ -233,3 +236,82 @@ def test_accuracy_on_labels_of_passed_cases_is_not_measured(sequential: bool) ->
     assert "none of 100 labelled cases and 50 of 50 without a label are judged FAIL" in check.reason
     (part,) = checks(run_report([one for one in results if one.verdict == "PASS"]), "accuracy>=0.7")
     assert part.status == "passed"
+
+
+AS_GOOD = "passed, but not better than a judge that always answers PASS (94 %)"
+
+
+def constant_run(**facts: Any) -> RunReport:
+    """A judge that always answers PASS, where 94 % of 400 labels say the same."""
+    return run_report([case(f"c{n}", ["PASS"] * 3, gold="FAIL" if n % 50 < 3 else "PASS", **facts) for n in range(400)])
+
+
+@pytest.mark.parametrize(
+    ("gate", "options"),
+    [
+        ("accuracy>=0.9", {}),
+        ("accuracy>=0.9", {"point_estimates": True}),
+        ("accuracy>=0.85", {"sequential": True}),
+        ("pass_rate>=0.9", {}),
+        ("rate(PASS)>=0.9", {}),
+    ],
+)
+def test_a_gate_that_a_constant_judge_passes_says_so_in_its_sentence(gate: str, options: dict[str, Any]) -> None:
+    found = check_gates(constant_run(), Gates(fail_under=(gate,), **options))
+    (check,) = found.checks
+    assert check.status == "passed"
+    assert check.reason.endswith(f"; {AS_GOOD}")
+    assert (found.caution, found.answer) == (AS_GOOD, f"every gate {AS_GOOD}")
+    assert found.from_dict(found.to_dict()) == found
+
+
+def test_a_gate_on_labels_says_which_constant_judge_passes_it_too() -> None:
+    report = anchored([("PASS", "PASS")] * 282 + [("FAIL", "PASS")] * 18)
+    (check,) = checks(report, "precision>=0.9")
+    assert check.caution == "not better than a judge that always answers PASS (94 %)"
+
+
+def test_judges_that_pass_and_are_no_better_are_named_where_others_are() -> None:
+    good = [
+        case(f"c{n}", [gold] * 3, gold=gold, judge="b") for n in range(100) for gold in ["PASS", "FAIL"][n % 2 :][:1]
+    ]
+    poor = [case(f"c{n}", ["PASS"] * 3, gold=["PASS", "FAIL"][n % 2], judge="a") for n in range(100)]
+    found = check_gates(run_report([*good, *poor]), ["pass_rate>=0.3"])
+    said = "a: passed, but not better than a judge that always answers FAIL (50 %)"
+    assert (found.caution, found.answer) == (said, f"every gate passed; {said}")
+
+
+def test_a_gate_that_did_not_pass_or_a_judge_that_reads_has_no_caution() -> None:
+    assert [one.caution for one in checks(constant_run(), "accuracy>=0.99", "consistency>=0.9")] == ["", ""]
+    found = run_report([case(f"c{n}", [gold] * 3, gold=gold) for n in range(60) for gold in [["PASS", "FAIL"][n % 2]]])
+    assert check_gates(found, ["accuracy>=0.9"]).caution == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "words"),
+    [
+        ("constant", "always A", "not better than a judge that always answers A (50 %)"),
+        ("coin", "a coin", "not better than a coin (50 %)"),
+        ("longest answer", "the longer answer", "not better than a judge that always prefers the longer answer (50 %)"),
+        ("first slot", "the first answer", "not better than a judge that always prefers the first answer (50 %)"),
+    ],
+)
+def test_each_control_has_a_name_in_words(name: str, says: str, words: str) -> None:
+    lead = Estimate(value=0.0, low=-0.1, high=0.1, n=20)
+    control = Control(name=name, says=says, value=0.5, n=20, advantage=lead)
+    assert Controls(value=0.5, n=20, scored=False, listed=(control,)).caution == words
+    ahead = replace(control, advantage=replace(lead, value=0.05))
+    shown = Controls(value=0.5, n=20, scored=True, listed=(ahead,)).caution
+    assert shown == words.replace("not better", "not shown to be better").replace("50 %", "mean error 0.5")
+    unmeasured = Controls(value=0.5, n=20, scored=False, listed=(replace(control, advantage=None, value=None),))
+    assert unmeasured.caution == ""
+
+
+def test_every_format_says_it_where_the_answer_stands() -> None:
+    report = constant_run()
+    gates = check_gates(report, ["accuracy>=0.9"])
+    assert f"### gates: every gate {AS_GOOD}" in unescape(report.to_markdown(gates=gates))
+    junit = report.to_junit(gates=gates)
+    assert f'<property name="caution" value="{AS_GOOD}" />' in junit
+    assert '<property name="caution" value="not better than a judge that always answers PASS (94 %)" />' in junit
+    assert f"1 of 1 check passed (<bdi>{AS_GOOD}</bdi>)" in report.to_html(gates=gates)

@@ -1,4 +1,4 @@
-"""A coverage-guided fuzzer over every reader of the product; no test of the suite. docs/how-to/hardening.md says more.
+"""A coverage-guided fuzzer over every reader of the product; no test of the suite.
 
     pip install atheris
     PYTHONPATH=tests python tests/hardening/fuzz_parsers.py -max_total_time=600 -max_len=4096 CORPUS_FOLDER
@@ -20,7 +20,7 @@ import atheris
 
 _WATCHED = [
     "judgeharness_integrations.judging.parsing",
-    "judgeharness_integrations.judging.quotations",
+    "judgeharness_integrations.judging.parsing",
     "judgeharness_integrations.judging.chatmodels",
     "judgeharness_integrations.judging.judge",
     "judgeharness_integrations.benchmark.judges",
@@ -35,9 +35,8 @@ with atheris.instrument_imports(include=_WATCHED):
     from support.forging import READERS, Reader, read
 
     from judgeharness_integrations.judging.judge import as_judgment
-    from judgeharness_integrations.judging.parsing import label_grammar, object_of, score_grammar
+    from judgeharness_integrations.judging.parsing import label_grammar, object_of, quotations, score_grammar
     from judgeharness_integrations.judging.probes import corpus
-    from judgeharness_integrations.judging.quotations import quotations
 
 _KNOWN = {"A", "B", "TIE", "PASS", "FAIL", "GOOD", "POOR", "wrong_fact", "turn 1", "none", "flawed", "sound"}
 _LEADS = ("", "The answer says:\n", "It holds this:\n\n", 'It says: "', "> ", "**")

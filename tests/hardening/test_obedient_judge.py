@@ -25,7 +25,7 @@ from judgeharness_integrations.judging.probes.catalogue import Payload
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
-from judgeharness_langchain.structured import LangChainModel
+from judgeharness_langchain.models import LangChainModel
 from judgeharness_openevals import create_harnessed_pairwise_judge
 
 Serve = Callable[..., OpenAIServer]

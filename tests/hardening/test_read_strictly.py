@@ -24,7 +24,7 @@ from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations.judging.answer import message_answer
 from judgeharness_integrations.judging.judge import Judgment, Probe
 from judgeharness_integrations.judging.perturbations import perturbation
-from judgeharness_langchain.structured import arguments_of
+from judgeharness_langchain.models import arguments_of
 from judgeharness_openevals import harness_judge
 from judgeharness_openevals.judges import as_messages
 

@@ -18,10 +18,10 @@ from judgeharness_integrations import AnswerCase, Criterion, JudgeHarness, Pairw
 from judgeharness_integrations.analysis.usage import Price, price_of
 from judgeharness_integrations.judging.answer import ModelAnswer, message_answer, tokens_of
 from judgeharness_integrations.judging.answer import Tokens as Used
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.execution import Budget
 from judgeharness_integrations.judging.judge import Answer as Said
 from judgeharness_integrations.judging.judge import Judgment, Probe
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.marks import code_in
 from judgeharness_integrations.judging.parsing import score_grammar
 from judgeharness_integrations.judging.structured import structured_case

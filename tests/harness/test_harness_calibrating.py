@@ -21,10 +21,10 @@ from judgeharness_integrations import (
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError
 from judgeharness_integrations.analysis.measure import remeasure
 from judgeharness_integrations.judging.calibrating import Once, SameObject
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import FunctionJudge
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.verdictlog.log import MemoryLog
+from judgeharness_integrations.verdictlog.files import MemoryLog
 from judgeharness_integrations.verdictlog.sql import SqlLog
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

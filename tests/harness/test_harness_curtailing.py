@@ -76,10 +76,40 @@ def test_decisions_are_those_of_all_samples_and_calls_are_fewer(design: str, con
     for result in stopped:
         assert result.only.planned == len(whole[result.case_id].rows)
         assert result.only.censored == (len(result.rows) < result.only.planned)
-        prefix = whole[result.case_id].rows[: len(result.rows)]  # plan order, whoever answered first
-        assert [row.verdict for row in result.rows] == [row.verdict for row in prefix]
+        rows = {(row.perturbation, row.repetition): row.verdict for row in whole[result.case_id].rows}
+        assert [row.verdict for row in result.rows] == [rows[row.perturbation, row.repetition] for row in result.rows]
+        swaps = [row.swapped for row in result.rows]  # one order asked after the other, whoever answered first
+        assert design != "orders" or abs(swaps.count(True) - swaps.count(False)) <= 1
         assert {row.attributes["planned_samples"] for row in result.rows} == {result.only.planned}
     assert any(result.only.censored for result in stopped)
+
+
+@pytest.mark.parametrize(("preset", "calls"), [("cheap", 4), ("standard", 6)])
+def test_a_steady_judge_of_a_pair_is_asked_four_times_where_that_is_wanted(preset: str, calls: int) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def judge(case: PairwiseCase) -> str:
+        asked.append((case.output, case.output_b))
+        return "A" if case.output == "It is **so**." else "B"
+
+    design = getattr(JudgeHarness, preset)("pairwise", observers=(), max_concurrency=1)
+    [result] = design.evaluate_many(judge, cases("orders", 1))
+    assert (result.verdict, len(asked)) == ("A", calls)
+
+
+def test_the_seed_and_the_case_pick_which_order_is_asked_first() -> None:
+    def begun(seed: int) -> list[bool]:
+        first: dict[str, bool] = {}
+
+        def judge(case: PairwiseCase) -> str:
+            first.setdefault(case.case_id, case.output == "or not")
+            return "TIE"
+
+        list(JudgeHarness.cheap("pairwise", seed=seed, observers=()).evaluate_many(judge, cases("orders", 40)))
+        return [first[f"c{n}"] for n in range(40)]
+
+    assert begun(1) == begun(1) != begun(2)
+    assert 8 < sum(begun(1)) < 32
 
 
 def test_a_report_of_a_stopped_case_says_so() -> None:

@@ -23,7 +23,7 @@ from judgeharness_integrations.analysis.aggregation.statistics import Independen
 from judgeharness_integrations.analysis.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
 from judgeharness_integrations.analysis.calibration.controls import Control, Controls
 from judgeharness_integrations.analysis.calibration.population import CriterionPopulation, Population
-from judgeharness_integrations.analysis.calibration.rightness import ClassRates, RiskCoverage, RiskPoint
+from judgeharness_integrations.analysis.calibration.rates import ClassRates, RiskCoverage, RiskPoint
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.result import CriterionResult, PerturbationSummary
 from judgeharness_integrations.analysis.statistics.means import Estimate

@@ -11,11 +11,11 @@ import pytest
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError
 from judgeharness_integrations.judging.execution.answering import CallFacts
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.local import Asking
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import FunctionJudge, note_understood
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.verdictlog.log import MemoryLog
+from judgeharness_integrations.verdictlog.files import MemoryLog
 
 
 def harness(**options: object) -> JudgeHarness:
@@ -157,7 +157,7 @@ def test_an_endless_generator_ends_its_calls_with_the_budget_and_can_be_closed()
 
 def test_a_budget_can_be_shared_by_runs() -> None:
     budget = Budget(max_calls=6)
-    one = harness(budget=budget)
+    one = harness(budget=budget, prime_cache=False)  # case after case
     states = [[r.state for r in one.evaluate_many(ScriptedJudge(["PASS"]), answers(2))] for _ in range(2)]
     assert states == [["complete"] * 2, ["complete", "budget_exhausted"]]
     assert budget.spent == 6

@@ -17,8 +17,8 @@ import pytest
 from filelock import FileLock
 
 from judgeharness_integrations._errors import LogFormatError, LogStorageError, RunBusyError
-from judgeharness_integrations.labelling import LabelLog, labellog
-from judgeharness_integrations.labelling import labellog as appending
+from judgeharness_integrations.labelling import LabelLog
+from judgeharness_integrations.labelling import labellog as labelfile
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 
@@ -183,7 +183,7 @@ def test_a_line_that_cannot_be_taken_off_again_is_told_as_it_is(
             return no_room if name == "truncate" else getattr(self._opened, name)
 
     stuck = lambda path, *how, **more: Stuck(open(path, *how, **more))  # noqa: E731, PTH123, SIM115
-    monkeypatch.setattr(appending, "open", stuck, raising=False)
+    monkeypatch.setattr(labelfile, "open", stuck, raising=False)
     monkeypatch.setattr(os, "fsync", no_room)
     with pytest.raises(LogStorageError, match=r"whether the label is kept cannot be told: .*No space"):
         log.append([row("y")])
@@ -238,7 +238,7 @@ def test_what_another_process_is_writing_is_not_taken_off(tmp_path: Path) -> Non
 
 
 def test_a_file_that_another_process_does_not_let_go_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labellog, "_WAIT_S", 0.05)
+    monkeypatch.setattr(labelfile, "_WAIT_S", 0.05)
     log = LabelLog(tmp_path / "labels.jsonl")
     log.append([row("x")])
     changes = (lambda: log.append([row("y")]), lambda: log.withdraw(row("x")), lambda: log.replace(row("x")), log.rows)

@@ -21,9 +21,9 @@ from judgeharness_integrations.benchmark.folder import Journal
 from judgeharness_integrations.judging import chatmodels
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync
-from judgeharness_langchain.structured import LangChainModel
+from judgeharness_integrations.judging.execution.retrying import Budget
+from judgeharness_langchain.models import LangChainModel
 
 Serve = Callable[..., OpenAIServer]
 SCHEMA = {

@@ -15,7 +15,7 @@ from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog.sql import SqlLog
 from judgeharness_langchain import PairwiseJudge

@@ -12,6 +12,7 @@ from support.decision_fixtures import KEY, Decide, decision_server
 from support.decision_models_there import decision_models_are_there
 from support.openai_replies import Reply, Request
 from support.planted_decisions import Planted, criterion_in
+from support.planted_passports import granted_from
 from support.provider_server import ProviderServer, Tokens
 from support.wire_decisions import state_in
 
@@ -594,3 +595,26 @@ def test_an_answer_to_another_question_is_unparsed(answer: dict[str, Any], words
     (row,) = measured(DecisionJudge(model, criteria="depth", scale=(1, 4)), CASE, rule="median").rows
     assert (row.outcome, row.probabilities) == ("unparsed", None)
     assert words in str(row.reasoning)
+
+
+def test_a_passport_decides_in_a_drop_in_until_the_name_resolves_to_another_model(serve: Decide) -> None:
+    behind = [Planted(model="gpt-6-luna-2026-10-01")]
+
+    def answer(request: Request) -> Reply:
+        return behind[0](request)
+
+    judge = by_name(serve(answer), criteria="help", shape="labels")
+    passport = granted_from(0.7, judge, "because")
+    assert passport.models == ("gpt-6-luna-2026-10-01",)
+    evaluator = harness_evaluator(judge, JudgeHarness.under(passport))
+    told = {"input": "Why?", "prediction": "because"}
+    assert evaluator.evaluate_strings(**told)["value"] == "Y"  # with .75
+    behind[0] = Planted(model="gpt-6-luna-2026-11-20")
+    moved = evaluator.evaluate_strings(**told)["harness"]["criteria"]["help"]
+    assert moved["status"] == "abstained"
+    assert moved["reason"].endswith("came from gpt-6-luna-2026-10-01, these from gpt-6-luna-2026-11-20")
+
+
+def test_criteria_that_are_none_are_one_sentence(serve: Decide) -> None:
+    with pytest.raises(UsageError, match="criteria are a name, names, or name -> description, not int"):
+        by_name(serve(Planted()), criteria=5)

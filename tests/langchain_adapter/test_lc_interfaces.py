@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from langchain_classic.evaluation import schema
 
-from judgeharness_langchain import interfaces
-from judgeharness_langchain.interfaces import _interface, _PairwiseStringEvaluator, _StringEvaluator
+from judgeharness_langchain import faces as interfaces
+from judgeharness_langchain.faces import _interface, _PairwiseStringEvaluator, _StringEvaluator
 
 
 class Single(_StringEvaluator):

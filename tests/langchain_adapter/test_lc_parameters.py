@@ -32,7 +32,6 @@ def openai(**options: Any) -> ChatOpenAI:
         {"presence_penalty": 0.5},
         {"stop": ["END"]},
         {"verbosity": "low"},
-        {"service_tier": "flex"},
         {"extra_body": {"chat_template_kwargs": {"enable_thinking": True}}},
         {"model_kwargs": {"response_format": {"type": "json_object"}}},
         {"reasoning_effort": "high"},
@@ -51,7 +50,17 @@ def test_what_changes_the_answers_changes_the_identity(change: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    "same", [{"logprobs": True, "top_logprobs": 3}, {"api_key": "sk-other"}, {"timeout": 5}, {"max_retries": 3}]
+    "same",
+    [
+        {"logprobs": True, "top_logprobs": 3},
+        {"api_key": "sk-other"},
+        {"timeout": 5},
+        {"max_retries": 3},
+        {"service_tier": "flex"},
+        {"prompt_cache_options": {"mode": "explicit"}},
+        {"model_kwargs": {"prompt_cache_key": "suite", "prompt_cache_retention": "24h"}},
+        {"extra_body": {"prompt_cache_key": "suite"}},
+    ],
 )
 def test_what_does_not_change_the_answers_changes_nothing(same: dict[str, Any]) -> None:
     assert model_parameters(openai(**same)) == model_parameters(openai())

@@ -39,7 +39,7 @@ def test_without_langchain_the_package_imports_and_says_what_to_install() -> Non
         import judgeharness_langchain
         from judgeharness_integrations._errors import NotInstalledError
         from judgeharness_langchain.adapter import ADAPTER
-        assert list(ADAPTER.missing()) == ["langchain", "langchain-classic", "langchain-models"]
+        assert list(ADAPTER.missing()) == ["langchain", "langchain-classic", "langchain-models", "decisions"]
         try:
             judgeharness_langchain.harness_evaluator
         except NotInstalledError as error:
@@ -122,3 +122,14 @@ def test_a_suite_survives_the_package_its_evaluators_came_from(openai_server: Se
         "evaluator 'pairwise_string' needs a model: load_evaluator('pairwise_string', llm=...).",
         "HarnessedPairwiseEvaluator requires an input string.",
     ]
+
+
+def test_the_list_of_adapters_says_that_decision_models_are_missing() -> None:
+    shown = run(
+        ["langchain_core.decisions"],
+        """
+        from judgeharness_langchain.adapter import ADAPTER
+        print(ADAPTER.missing().get("decisions"), "langchain-openai" in ADAPTER.tested)
+        """,
+    )
+    assert shown == "('langchain_core.decisions',) True"

@@ -14,7 +14,7 @@ from judgeharness_integrations.judging.judge import FunctionJudge
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, harness_comparative
 from judgeharness_langsmith.adapter import ADAPTER
-from judgeharness_langsmith.choosing import harness_for, judge_in
+from judgeharness_langsmith.runjudge import harness_for, judge_in
 from judgeharness_openevals import harness_judge
 
 LABELS = Criterion(name="ok", labels=("PASS", "FAIL"))

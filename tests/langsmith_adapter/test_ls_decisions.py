@@ -12,6 +12,7 @@ from support.decision_fixtures import KEY, Decide, decision_server
 from support.decision_models_there import decision_models_are_there
 from support.langsmith_server import LangSmithServer
 from support.planted_decisions import Planted
+from support.planted_passports import granted_from
 
 if not decision_models_are_there():
     pytest.skip("langchain-openai has no decision models yet", allow_module_level=True)
@@ -86,6 +87,22 @@ def test_the_probability_of_a_pass_is_feedback_of_its_own(
     assert sorted(one["score"] for one in posted) == pytest.approx(expected, abs=1e-4)  # LangSmith rounds
 
 
+def test_a_passport_decides_in_evaluate(langsmith_server: Serve, decision_server: Decide) -> None:
+    judge = judge_of(decision_server, criteria="help")
+    evaluator = HarnessRunEvaluator(judge, JudgeHarness.under(granted_from(0.6, judge)))
+    client = langsmith_server().client()
+    rows = list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client))
+    scores = {}
+    for row in rows:
+        found = {one.key: one for one in row["evaluation_results"]["results"]}
+        scores[row["run"].outputs["answer"]] = (found["help"].score, found["help.probability"].score)
+    france, peru = (PLANTED.passes("help", answer) for answer in ANSWERS.values())  # .58 and .31
+    assert scores == {
+        "It is Paris.": (None, pytest.approx(france)),
+        "Lima, I think.": (0, pytest.approx(peru)),
+    }
+
+
 def test_a_decision_model_is_taken_as_it_is(langsmith_server: Serve, decision_server: Decide) -> None:
     client = langsmith_server().client()
     with suppress_langchain_beta_warning():
@@ -110,6 +127,7 @@ def test_of_two_answers_it_is_the_probability_of_the_verdict(decision_server: De
     assert found["help"].value == best[1]
     assert found["help.probability"].score == pytest.approx(best[0])
     assert str(found["help.probability"].comment).startswith(f"mean probability of {best[1]} over 2 samples")
+    assert str(found["help.position_flip"].comment).endswith("; probabilities differ by 0.000")
 
 
 def test_without_an_answer_it_was_not_measured(decision_server: Decide) -> None:

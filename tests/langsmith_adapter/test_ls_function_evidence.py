@@ -56,6 +56,7 @@ def evidence(row: VerdictRow) -> tuple[Any, ...]:
     return row.verdict, row.model, row.finish_reason, row.input_tokens, row.output_tokens
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [of_runs, of_values])
 def test_rows_have_model_tokens_and_finish_reason(openai_server: Serve, function: Any) -> None:
     server = openai_server([Reply.json({"score": True})])

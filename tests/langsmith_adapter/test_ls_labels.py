@@ -303,6 +303,7 @@ def experiments(client: Client, *answers: str) -> list[dict[str, str]]:
     return runs
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("within_projects", [False, True])
 def test_a_dataset_stands_for_all_its_experiments(server: LangSmithServer, *, within_projects: bool) -> None:
     if within_projects:

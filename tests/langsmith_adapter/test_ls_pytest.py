@@ -12,8 +12,8 @@ from support.langsmith_server import LangSmithServer
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_langsmith.feedback import Measure
 from judgeharness_langsmith.pytest_plugin import Harnessed, harnessed
-from judgeharness_langsmith.testing import Measure
 
 pytestmark = pytest.mark.slow
 

@@ -8,15 +8,17 @@ from uuid import UUID, uuid4
 
 import pytest
 from langsmith import Client, evaluate
+from support.judges_in_turn import CHEAP, DESIGN, STRONG, cascade_of
 from support.langsmith_fixtures import LangSmithServerFactory
 from support.langsmith_people import answered, ask_within_projects
 from support.langsmith_server import LangSmithServer
 from support.measured import measured
 from support.rows import sampled
 
-from judgeharness_integrations import HarnessResult, JudgeHarness
+from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UsageError
-from judgeharness_langsmith import queue_abstentions
+from judgeharness_integrations.judging.cascading import CascadeJudge
+from judgeharness_langsmith import queue_abstentions, queue_cases
 from judgeharness_langsmith.queueing import QueueReport
 
 SAID = {
@@ -175,3 +177,56 @@ def test_an_older_client_of_a_newer_server_is_told_what_to_install(
         f"langsmith {version('langsmith')} has no Client._get_langsmith_api_sync: "
         "install the newest that was tried, pip install 'langsmith==0.15.*'."
     )
+
+
+WAITING = [
+    AnswerCase(case_id="one", input="q", output="an answer"),
+    PairwiseCase(case_id="two", input="q", output="the first", output_b="the second", reference="r"),
+]
+
+
+def test_cases_of_no_run_become_runs_of_their_own_in_the_queue(server: LangSmithServer, client: Client) -> None:
+    report = queue_cases(WAITING, queue="people", client=client)
+    assert queued(server) == {"people": list(report.queued)}
+    runs = [server.runs[run_id] for run_id in report.queued]
+    assert [run["inputs"] for run in runs] == [{"input": "q"}, {"input": "q", "reference": "r"}]
+    assert [run["outputs"] for run in runs] == [
+        {"output": "an answer"},
+        {"output": "the first", "output_b": "the second"},
+    ]
+    assert [run["extra"]["metadata"]["case_id"] for run in runs] == ["one", "two"]
+    assert server.unknown == []
+
+
+def test_a_case_that_waits_is_one_run_however_often_it_is_queued(server: LangSmithServer, client: Client) -> None:
+    first = queue_cases(WAITING, queue="people", client=client)
+    again = queue_cases(WAITING, queue="people", client=client)
+    assert again.queued == first.queued
+    assert len(server.runs) == 2
+
+
+def test_a_case_that_was_made_of_a_run_is_queued_as_that_run(server: LangSmithServer, client: Client) -> None:
+    run = answered(client, "q")
+    made = AnswerCase(case_id="c", input="q", output="Fine.", attributes={"run_id": run})
+    report = queue_cases([made, *WAITING[:1]], queue="people", client=client)
+    assert report.queued[-1] == run
+    assert len(report.queued) == len(server.runs) == 2
+
+
+def test_no_case_makes_no_queue(server: LangSmithServer, client: Client) -> None:
+    assert queue_cases([], queue="people", client=client) == QueueReport(queue="people")
+    assert queued(server) == {}
+
+
+def test_what_no_judge_of_a_cascade_decides_reaches_the_queue(server: LangSmithServer, client: Client) -> None:
+    from judgeharness_langsmith import HarnessRunEvaluator
+
+    dataset = client.create_dataset("answers")
+    texts = ("good easy one", "good torn one")
+    client.create_examples(dataset_id=dataset.id, examples=[{"inputs": {"text": text}} for text in texts])
+    evaluator = HarnessRunEvaluator(CascadeJudge([CHEAP, STRONG], cascade_of()), JudgeHarness(**DESIGN))
+    rows = evaluate(lambda inputs: {"answer": inputs["text"]}, data="answers", evaluators=[evaluator], client=client)
+    runs = {row["run"].outputs["answer"]: str(row["run"].id) for row in rows}
+    report = queue_abstentions(evaluator.results, queue="people", client=client)
+    assert (report.queued, report.decided) == ((runs["good torn one"],), 1)
+    assert evaluator.results[runs["good torn one"]].waits

@@ -76,6 +76,7 @@ def test_an_experiment_nobody_knows_is_named(langsmith_server: Serve) -> None:
         grade_again(evaluator, experiment="no-such", client=langsmith_server().client())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("taken", [0, 1])
 def test_feedback_that_langsmith_refuses_leaves_the_old_in_its_place(
     langsmith_server: Serve, monkeypatch: pytest.MonkeyPatch, taken: int

@@ -70,6 +70,7 @@ def measured(evaluator: Any, run: Run | None = None, example: Example | None = N
     return result
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("judge", [correct, correct_later])
 def test_evaluators_of_run_and_example_are_measured_in_evaluate(

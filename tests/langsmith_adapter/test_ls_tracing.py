@@ -24,8 +24,8 @@ from support.langsmith_server import LangSmithServer
 from support.openai_server import OpenAIServer, Reply, Request, always_first, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase, Perturbation
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.observing import Spans, model_span
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Answer, FunctionJudge, JudgeIdentity, Judgment, note_understood
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.testing import ScriptedJudge

@@ -28,7 +28,7 @@ __all__ = ["LANES", "PAGE", "Lane", "Outcome", "main", "page_with", "table"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES = ROOT / "tests" / "matrix" / "lanes.toml"
-PAGE = ROOT / "docs" / "compatibility.md"
+PAGE = ROOT / "docs" / "reference" / "frameworks.md"
 SUPPORT = ("aiohttp", "zstandard")  # what the loopback servers are made of
 _BEGIN, _END = "<!-- lanes -->", "<!-- end of lanes -->"
 _SHOWN = ("langchain-core", "langchain-classic", "langchain-openai", "openevals", "langsmith", "google-adk", "openai")
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--lane", action="append", default=[], help="only this lane; may be repeated")
     parser.add_argument("--json", type=Path, help="write what was found to this file")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/compatibility.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/reference/frameworks.md")
     given = parser.parse_args(arguments)
     lanes, outcomes = read_lanes(given.lane), []
     with tempfile.TemporaryDirectory(prefix="lanes-") as folder:

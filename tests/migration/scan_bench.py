@@ -9,9 +9,9 @@ from textwrap import dedent
 
 from judgeharness_integrations.migration.discovery import find_sites
 from judgeharness_integrations.migration.inspection import Inspection
+from judgeharness_integrations.migration.modules import ConfigSource, Source
 from judgeharness_integrations.migration.rules import RULES
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.sources import ConfigSource, Source
+from judgeharness_integrations.migration.syntax import JudgeSite
 
 CORPUS = Path(__file__).parents[1] / "data" / "single_call_judges"
 EXPECTED = re.compile(r"# (?:expect|missed): ([JH0-9, ]+)")
@@ -32,7 +32,7 @@ def config_of(text: str, path: Path = Path("nowhere/test_config.json")) -> Confi
 def found_in(text: str, code: str) -> list[int]:
     """The lines on which a rule finds something, the first line of the text being 1."""
     inspection = Inspection(source_of(text))
-    return sorted(finding.line for finding in RULES[code].python(inspection))
+    return sorted(finding.line for finding in RULES[code].findings(inspection))
 
 
 def expected_in(text: str) -> Counter[tuple[int, str]]:

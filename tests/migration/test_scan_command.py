@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.migration import sources
+from judgeharness_integrations.migration import modules as sources
 from judgeharness_integrations.migration.rules import RULES
 
 JUDGE = "from openevals import create_llm_as_judge\njudge = create_llm_as_judge(prompt='p')\n"
@@ -20,7 +20,6 @@ Ran = tuple[int, str, str]
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Ran]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     (tmp_path / "suite.py").write_text(JUDGE)
 
     def run(*arguments: object) -> Ran:
@@ -41,6 +40,14 @@ def test_findings_are_lines_an_editor_can_open_and_the_exit_code_is_one(command:
         "1 finding in 1 of 1 file; 1 judge found, 0 of them harnessed",
         "next: judgeharness migrate suite.py",
     ]
+
+
+def test_what_is_found_of_one_call_is_one_line(command: Callable[..., Ran]) -> None:
+    Path("suite.py").write_text(JUDGE.replace("'p'", "'Avoid position bias.'"))
+    first, last, _ = command("suite.py")[1].splitlines()
+    assert first.startswith("suite.py:2:9 JH001, JH002 ")
+    assert first.count("(llm_as_judge)") == 2
+    assert last.startswith("2 findings at 1 place in 1 of 1 file; ")
 
 
 @pytest.mark.slow
@@ -102,21 +109,6 @@ def test_json_is_versioned_and_nothing_else_is_printed(command: Callable[..., Ra
         2,
         "openevals/llm_as_judge",
     )
-
-
-def test_github_annotations_are_the_default_on_actions_and_escaped(
-    command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    odd = Path("a,b%c:d.py")
-    odd.write_text("from langchain.evaluation import load_evaluator\n")
-    code, out, _ = command(odd)
-    assert code == 1
-    assert out.splitlines()[0] == (
-        "::warning file=a%2Cb%25c%3Ad.py,line=1,col=1,endLine=1,title=JH010 removed evaluation API::LangChain 1.0 "
-        "removed langchain.evaluation: import from langchain_classic.evaluation."
-    )
-    assert command("--format", "text", odd)[1].startswith("a,b%c:d.py:1:1 JH010")
 
 
 def test_sarif_describes_every_rule_and_places_every_finding(command: Callable[..., Ran]) -> None:
@@ -207,7 +199,7 @@ def test_a_named_file_with_an_odd_escape_is_read(command: Callable[..., Ran]) ->
     [
         (["nowhere"], "error: nowhere does not exist: name a file or a folder."),
         (["--select", "JX"], "error: unknown rule 'JX'"),
-        (["--format", "xml"], "error: unknown format 'xml'"),
+        (["--format", "xml"], "error: Invalid value for '--format'"),
         (["--explain", "JH099"], "error: unknown rule 'JH099'"),
     ],
 )

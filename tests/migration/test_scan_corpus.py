@@ -11,8 +11,8 @@ import pytest
 from scan_bench import CORPUS, expected_in
 
 from judgeharness_integrations.migration.judges import handwritten_sites, made_sites
+from judgeharness_integrations.migration.modules import Source, may_hold_judges
 from judgeharness_integrations.migration.scanning import ScanReport, scan
-from judgeharness_integrations.migration.sources import Source, may_hold_judges
 
 Key = tuple[str, int, str]
 

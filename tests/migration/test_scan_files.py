@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scan_bench import source_of
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.migration import sources
-from judgeharness_integrations.migration.adk import key_places
+from judgeharness_integrations.migration import modules as sources
+from judgeharness_integrations.migration.frameworks import key_places
 from judgeharness_integrations.migration.inspection import Finding, suppressions_of
+from judgeharness_integrations.migration.modules import ConfigSource, Source, SourceError, config_files, python_files
 from judgeharness_integrations.migration.scanning import ScanSettings, nearest_settings, scan
-from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, config_files, python_files
 
 JUDGE = "from openevals import create_llm_as_judge\njudge = create_llm_as_judge(prompt='p')\n"
 

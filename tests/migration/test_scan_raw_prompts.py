@@ -129,7 +129,7 @@ def judge(x):
 def test_a_repeat_until_a_wanted_verdict_is_found_and_said_to_bias(lines: str) -> None:
     inspection = Inspection(source_of(UNTIL.format(lines=indent(lines, "    "))))
     assert len(inspection.sites) == 1
-    (message, *_) = {one.message for one in RULES["JH005"].python(inspection)}
+    (message, *_) = {one.message for one in RULES["JH005"].findings(inspection)}
     assert "repeating until a wanted verdict comes biases the result" in message
 
 

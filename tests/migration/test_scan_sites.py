@@ -8,8 +8,8 @@ import pytest
 from scan_bench import config_of, sites_of
 
 from judgeharness_integrations.migration.discovery import find_sites
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.sources import Source
+from judgeharness_integrations.migration.modules import Source
+from judgeharness_integrations.migration.syntax import JudgeSite
 
 
 def only(text: str) -> JudgeSite:

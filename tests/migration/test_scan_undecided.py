@@ -12,8 +12,8 @@ from scan_bench import expected_in, found_in
 from typer.testing import CliRunner
 
 from judgeharness_integrations.cli.app import app
+from judgeharness_integrations.migration.modules import Source
 from judgeharness_integrations.migration.rewriting import diff_of, rewritten
-from judgeharness_integrations.migration.sources import Source
 
 HEAD = """
 import asyncio

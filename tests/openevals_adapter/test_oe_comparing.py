@@ -23,7 +23,7 @@ from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals import OpenevalsJudge, harness_judge
-from judgeharness_openevals.comparing import comparison_of
+from judgeharness_openevals.asking import comparison_of
 
 SAID = [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "It rains in Oslo today."}]
 STEPS = {"inputs": [], "results": [{}], "steps": [["agent", "tools"]]}

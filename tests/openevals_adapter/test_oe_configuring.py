@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.cli.app import app
 from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
-from judgeharness_openevals.configuring import judge_from_spec
+from judgeharness_openevals.wrapping import judge_from_spec
 
 
 def spec(evaluator: str = "llm_as_judge", model: str | None = "openai:gpt-4o-test", **options: Any) -> JudgeSpec:
@@ -135,3 +136,15 @@ def test_without_openevals_the_package_imports_and_says_what_to_install() -> Non
     )
     assert "openevals (openevals) is not installed: pip install '.[openevals]'" in done.stdout
     assert "has no attribute 'no_such_name'" in done.stdout
+
+
+def test_a_model_is_asked_at_a_tier_where_its_client_has_one(openai_server: Serve) -> None:
+    server = openai_server(answering)
+    given = {"api_key": "test", "base_url": f"{server.url}/v1"}
+    one = spec(model_options=given, prompt="{inputs} {outputs}")
+    judge = judge_from_spec(replace(one, tier="flex"))
+    JudgeHarness.single("labels").evaluate(judge, AnswerCase(case_id="a", input="q", output="an answer"))
+    assert [request.body["service_tier"] for request in server.requests] == ["flex"]
+    assert judge.identity == judge_from_spec(one).identity
+    with pytest.raises(ConfigError, match="has no tier flex in its client: give its judge tier: standard"):
+        judge_from_spec(replace(one, model="anthropic:claude-sonnet-4-6", model_options={"api_key": "x"}, tier="flex"))

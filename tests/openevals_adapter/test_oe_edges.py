@@ -16,7 +16,7 @@ from support.openevals_judging import PROMPT, Serve, scored
 import judgeharness_openevals
 from judgeharness_integrations import AnswerCase
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.judging.capturing import Capture, captured, watched_client
+from judgeharness_integrations.judging.adapterkit import Capture, captured, watched_client
 from judgeharness_integrations.judging.judge import Probe
 from judgeharness_integrations.judging.perturbations import perturbation
 from judgeharness_openevals import create_harnessed_pairwise_judge, harness_judge

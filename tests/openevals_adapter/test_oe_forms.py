@@ -16,7 +16,7 @@ from support.openevals_judging import CASE, PROMPT, Serve, once, scored, told, w
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.defaulting import shape_of
+from judgeharness_integrations.judging.adapterkit import shape_of
 from judgeharness_openevals import harness_judge
 
 TEXT = {"outputs": "it is a text"}

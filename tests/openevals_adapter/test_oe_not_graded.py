@@ -44,6 +44,7 @@ def judged(server: OpenAIServer, factory: Any = create_llm_as_judge, **options: 
     return harness_judge(bare, options.pop("harness", quick()), **options)
 
 
+@pytest.mark.sampled(3)
 @FACTORIES
 @pytest.mark.parametrize(
     ("reply", "kind"),

@@ -13,8 +13,8 @@ from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_openevals import harness_judge
-from judgeharness_openevals.configuring import judge_from_spec
 from judgeharness_openevals.introspecting import chat_model
+from judgeharness_openevals.wrapping import judge_from_spec
 
 FAILING = Reply.status(503, retry_after_ms=1)
 CLIENTS = pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from judgeharness_integrations import Criterion
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
-from judgeharness_integrations.judging.defaulting import shape_of
+from judgeharness_integrations.judging.adapterkit import shape_of
 from judgeharness_openevals import OpenevalsJudge, harness_judge
 from judgeharness_openevals.introspecting import field_criteria, json_schema
 

@@ -12,7 +12,7 @@ from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.judging.cases import Presentation, QuestionForm
 from judgeharness_integrations.judging.perturbations import compose, negated, perturbation, position_swap
-from judgeharness_integrations.judging.perturbations.questions import QUESTION_FORMS
+from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
 from judgeharness_integrations.testing import RecordedJudge, ScriptedJudge, check_perturbation
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

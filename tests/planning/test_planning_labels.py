@@ -22,7 +22,7 @@ from judgeharness_integrations.analysis.planning import (
     planned,
     wilson_labels,
 )
-from judgeharness_integrations.analysis.planning.labels import widest_rate
+from judgeharness_integrations.analysis.planning.grid import widest_rate
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog import VerdictRow

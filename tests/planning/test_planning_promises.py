@@ -23,7 +23,7 @@ from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of, p
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.planning.study import level_of
 from judgeharness_integrations.analysis.statistics.paired import mcnemar_power
-from judgeharness_integrations.testing.selftest.planning import (
+from judgeharness_integrations.testing.selftest.workflows import (
     cases_planned,
     chances,
     drawn_pilot,

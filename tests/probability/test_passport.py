@@ -15,12 +15,12 @@ from support.planted_probabilities_judge import PlantedJudge, planted_cases
 from judgeharness_integrations import Criterion, JudgeHarness
 from judgeharness_integrations._errors import CaseError, ConfigError, NotGradedError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.probability.measuring import Bars, question_passports
-from judgeharness_integrations.analysis.probability.passport import ASK, Canary, Passport
+from judgeharness_integrations.analysis.probability.passport import ASK, Canary, Passport, PassportRule
 from judgeharness_integrations.analysis.replay import replay
-from judgeharness_integrations.judging.importing import imported_rule
+from judgeharness_integrations.judging.functionsource import imported_rule
 from judgeharness_integrations.judging.passport import PassportOffice, checked_passport
-from judgeharness_integrations.reporting.markdown import section_markdown
-from judgeharness_integrations.reporting.passport import canary_section, passport_section
+from judgeharness_integrations.reporting.checks import canary_section, passport_section
+from judgeharness_integrations.reporting.sections import section_markdown
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import VerdictRow
 
@@ -93,13 +93,22 @@ def test_it_is_saved_and_read_again(passport: Passport, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("threshold", float("nan")), ("threshold", -1), ("threshold", 2), ("map", None)]
+    ("key", "value"),
+    [("threshold", float("nan")), ("threshold", -1), ("threshold", 2), ("map", None), ("agreement", 5), ("level", 0)],
 )
 def test_a_damaged_threshold_certifies_nothing(passport: Passport, key: str, value: Any) -> None:
     broken = passport.to_dict()
     broken["questions"][0]["trust"][key] = value
     with pytest.raises(ConfigError, match="damaged"):
         Passport.from_dict(json.loads(json.dumps(broken)))
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_no_question_and_one_that_stands_twice_are_damage(passport: Passport, times: int) -> None:
+    broken = passport.to_dict()
+    broken["questions"] = broken["questions"] * times
+    with pytest.raises(ConfigError, match="no question, or one twice"):
+        Passport.from_dict(broken)
 
 
 def test_a_map_of_other_options_is_damage(passport: Passport) -> None:
@@ -124,6 +133,8 @@ def test_a_log_is_replayed_under_it_by_its_file(passport: Passport, tmp_path: Pa
     passport.save(tmp_path / "passport.json")
     chosen = imported_rule("passport.json", folder=tmp_path, where="--rule")
     assert chosen == passport.rule()
+    assert isinstance(chosen.function, PassportRule)
+    assert chosen.function.now is not None
     rows = JudgeHarness.under(passport, clock=lambda: NOW).evaluate(PlantedJudge(temperature=0.5), CASES[0]).rows
     again = replay(rows, chosen)
     assert [one.cases for one in again.judges] == [1]
@@ -148,9 +159,14 @@ def test_another_rule_does_not_expire_it_and_other_perturbations_do(passport: Pa
 
 
 def test_questions_it_does_not_know_and_answers_without_probabilities_are_not_graded(passport: Passport) -> None:
-    rule = passport.rule()
+    rule = passport.rule(now=NOW)
     row = VerdictRow(
-        case_id="c", judge="planted", verdict="PASS", criterion="kind", probabilities={"PASS": 0.9, "FAIL": 0.1}
+        case_id="c",
+        judge="planted",
+        verdict="PASS",
+        criterion="kind",
+        model="planted-1",
+        probabilities={"PASS": 0.9, "FAIL": 0.1},
     )
     assert rule.decide([row]).reason == "the passport on labels holds no question 'kind'"
     failed = VerdictRow(case_id="c", judge="planted", verdict=None, outcome="refused", criterion="correct")
@@ -230,6 +246,8 @@ def test_nothing_asked_twice_is_no_measure_of_forms() -> None:
     rows = [VerdictRow(case_id=f"c{n}", verdict="A", probabilities={"A": 0.9, "B": 0.1}) for n in range(3)]
     question = question_passports(rows)[0]
     assert (question.noise, question.forms) == (None, ())
+    other = [replace(row, perturbation="option_order") for row in rows]
+    assert question_passports([*rows, *other])[0].forms == ()
     assert "nothing was asked twice" in shown_question(question)
 
 
@@ -250,22 +268,22 @@ def test_the_canary_of_an_unchanged_noisy_model_is_silent_and_a_moved_one_is_nam
     looked = passport
     for day in range(5):
         judge = PlantedJudge(temperature=0.5, noise=0.2, seed=day + 1)
-        looked, reports = checked_passport(looked, judge, CASES, clock=lambda: NOW)
-    assert reports["correct"].alarm is None
+        looked, check = checked_passport(looked, judge, CASES, clock=lambda: NOW)
+    assert not check.alarm
     assert looked.canary is not None
     assert len(looked.canary.rounds) == 7
     moved = PlantedJudge(temperature=0.5, noise=0.2, shift=1.0, seed=99)
     for _ in range(3):
-        looked, reports = checked_passport(looked, moved, CASES)
-    assert reports["correct"].alarm is not None
-    assert "planted has moved: correct" in section_markdown(canary_section(looked, reports))
+        looked, check = checked_passport(looked, moved, CASES)
+    assert check.moved == ("correct",)
+    assert "planted has moved: correct" in section_markdown(canary_section(check))
 
 
 def test_a_model_that_always_answers_the_same_adds_no_evidence() -> None:
     taken = PassportOffice(PlantedJudge(), planted_cases(30)).take()
-    looked, reports = checked_passport(taken, PlantedJudge(), planted_cases(30))
-    assert not reports["correct"].varied
-    text = section_markdown(canary_section(looked, reports))
+    _, check = checked_passport(taken, PlantedJudge(), planted_cases(30))
+    assert not check.questions["correct"].varied
+    text = section_markdown(canary_section(check))
     assert "nothing shows that planted has moved" in text
     assert "no answer ever changed" in text
 
@@ -343,17 +361,17 @@ def test_labels_of_the_surest_answers_alone_certify_nothing() -> None:
 
 def test_a_log_of_another_judge_is_not_decided_and_other_forms_are_not_averaged(passport: Passport) -> None:
     sure: dict[str, Any] = {"criterion": "correct", "verdict": "PASS", "probabilities": {"PASS": 1.0, "FAIL": 0.0}}
-    mine = VerdictRow(case_id="c", judge="planted", **sure)
-    assert passport.rule().decide([mine]).status == "decided"
-    other = passport.rule().decide([replace(mine, judge="other")])
+    mine = VerdictRow(case_id="c", judge="planted", model="planted-1", **sure)
+    assert passport.rule(now=NOW).decide([mine]).status == "decided"
+    other = passport.rule(now=NOW).decide([replace(mine, judge="other")])
     assert (other.status, other.reason) == ("abstained", "the passport on labels is of 'planted' and not of 'other'")
     negated = replace(mine, perturbation="negated", verdict="FAIL", probabilities={"PASS": 0.0, "FAIL": 1.0})
-    assert passport.rule().decide([mine, negated]).verdict == "PASS"
-    assert "averaged over none" in passport.rule().decide([negated]).reason
+    assert passport.rule(now=NOW).decide([mine, negated]).verdict == "PASS"
+    assert "averaged over none" in passport.rule(now=NOW).decide([negated]).reason
     both = replace(passport, design={"perturbations": ["none", "position_swap"]})
-    assert "averaged over none, position_swap" in both.rule().decide([mine]).reason
+    assert "averaged over none, position_swap" in both.rule(now=NOW).decide([mine]).reason
     read_off_a_log = replace(passport, design=None, parts=None)
-    assert read_off_a_log.rule().decide([mine, negated]).verdict == "PASS"
+    assert read_off_a_log.rule(now=NOW).decide([mine, negated]).verdict == "PASS"
 
 
 def test_labels_of_a_score_are_said_to_certify_nothing() -> None:

@@ -8,8 +8,8 @@ from support.planted_probabilities_judge import PlantedJudge, planted_cases
 
 from judgeharness_integrations.analysis.probability.passport import Passport
 from judgeharness_integrations.judging.passport import PassportOffice
-from judgeharness_integrations.reporting.markdown import section_markdown
-from judgeharness_integrations.reporting.passport import passport_section
+from judgeharness_integrations.reporting.checks import passport_section
+from judgeharness_integrations.reporting.sections import section_markdown
 
 
 def test_one_without_labels_is_read_again(tmp_path: Path) -> None:

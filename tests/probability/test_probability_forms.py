@@ -7,7 +7,12 @@ import pytest
 from support.planted_probabilities import sigmoid
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand, answer_change, retest_band
+from judgeharness_integrations.analysis.probability.forecasts import (
+    AnswerChange,
+    RetestBand,
+    answer_change,
+    retest_band,
+)
 
 
 def answers(p: np.ndarray) -> list[dict[str, float]]:

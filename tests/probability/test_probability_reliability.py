@@ -8,7 +8,7 @@ from sklearn.calibration import calibration_curve
 from support.planted_probabilities import pairs, planted, sigmoid
 
 from judgeharness_integrations.analysis.probability import Forecasts, calibration_error, reliability_curve
-from judgeharness_integrations.analysis.probability.reliability import equal_mass
+from judgeharness_integrations.analysis.probability.scores import equal_mass
 
 
 def test_bins_hold_equally_many_and_equal_probabilities_stay_together() -> None:

@@ -9,6 +9,7 @@ import pytest
 from support.planted_probabilities import pairs, planted, sigmoid, worthless
 
 from judgeharness_integrations.analysis.probability import Forecasts, assess, report
+from judgeharness_integrations.analysis.probability.report import too_few
 from judgeharness_integrations.analysis.statistics.means import Estimate
 
 WORTHLESS = ("constant", "base_rate", "shuffled", "certain")
@@ -136,3 +137,7 @@ def test_the_same_seed_gives_the_same_report_whatever_the_order() -> None:
         and one.mapped.brier_skill.value == pytest.approx(other.mapped.brier_skill.value)
     )
     assert one.passes == other.passes
+
+
+def test_one_label_tells_too_little() -> None:
+    assert too_few(1) == "1 independent label tells too little: label 30 cases or more"

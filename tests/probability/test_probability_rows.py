@@ -10,8 +10,13 @@ import pytest
 
 from judgeharness_integrations import VerdictRow
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.probability.forecasts import (
+    LabelledRows,
+    labelled_rows,
+    rows_band,
+    rows_changes,
+)
 from judgeharness_integrations.analysis.probability.measuring import question_passports
-from judgeharness_integrations.analysis.probability.rows import LabelledRows, labelled_rows, rows_band, rows_changes
 
 
 def row(case_id: str, p: float | None, **more: object) -> VerdictRow:
@@ -56,6 +61,11 @@ def test_labels_of_people_who_disagree_are_soft_and_go_before_gold() -> None:
     rows = [row("a", 0.8, gold="PASS"), row("b", 0.2)]
     found = read(rows, labels={"a": {"PASS": 0.45, "FAIL": 0.55}, "b": {"FAIL": 1.0}})
     assert found.forecasts.labels[:, 0].tolist() == [0.45, 0.0]
+
+
+def test_soft_labels_are_read_in_any_words_for_an_option() -> None:
+    found = read([row("a", 0.8)], labels={"a": {"PASS": 0.25, "yes": 0.2, "no": 0.55}, "b": {"elsewhere": 1.0}})
+    assert found.forecasts.labels[0].tolist() == pytest.approx([0.45, 0.55])
 
 
 def test_cases_of_one_cluster_belong_together() -> None:

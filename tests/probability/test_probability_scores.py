@@ -12,11 +12,19 @@ from support.planted_probabilities import pairs, planted, worthless
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis import probability
-from judgeharness_integrations.analysis.probability.discrimination import auc, auc_change, murphy, resolution_change
 from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance, floored
 from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
-from judgeharness_integrations.analysis.probability.scores import brier_scores, brier_skill, log_scores, log_skill
-from judgeharness_integrations.analysis.statistics.clusters import clustered_error
+from judgeharness_integrations.analysis.probability.scores import (
+    auc,
+    auc_change,
+    brier_scores,
+    brier_skill,
+    log_scores,
+    log_skill,
+    murphy,
+    resolution_change,
+)
+from judgeharness_integrations.analysis.statistics.means import clustered_error
 
 
 def three(n: int, seed: int) -> Forecasts:
@@ -150,7 +158,7 @@ def test_its_standard_error_is_delongs() -> None:
     p, y = found.probabilities[:, 0], found.labels[:, 0]
     wins = np.sign(p[y == 1][:, None] - p[y == 0][None, :]) / 2 + 0.5
     delong = math.sqrt(wins.mean(axis=1).var(ddof=1) / len(wins) + wins.mean(axis=0).var(ddof=1) / wins.shape[1])
-    from judgeharness_integrations.analysis.probability.discrimination import _auc
+    from judgeharness_integrations.analysis.probability.scores import _auc
 
     measured = _auc(found)
     assert measured is not None

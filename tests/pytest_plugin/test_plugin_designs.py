@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.planted_probabilities_judge import PlantedJudge, planted_cases
 
 import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
+from judgeharness_integrations.judging.passport import PassportOffice
 
 pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]
@@ -127,7 +129,7 @@ def test_plain_text_has_no_format_to_change(judgeharness):
         ("repetition=3", "@pytest.mark.judgeharness*unknown key 'repetition': did you mean 'repetitions'?"),
         ("repetitions='3'", "*test_it: @pytest.mark.judgeharness: repetitions must be a whole number, not '3'."),
         ("repetitions=0", "*repetitions must be a whole number of at least 1, not 0."),
-        ("preset='quik'", "*preset must be 'single', 'quick', 'standard' or 'thorough', not 'quik'."),
+        ("preset='quik'", "*preset must be 'single', 'quick', 'cheap', 'standard' or 'thorough', not 'quik'."),
         ("perturbations=['swap']", "*unknown perturbation 'swap'*"),
         ("aggregation_rule='majorty'", "*unknown rule 'majorty': did you mean 'majority'?"),
         ("calibration='no.json'", "*no.json*"),
@@ -156,9 +158,15 @@ def test_it(judgeharness):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--judgeharness-preset=quik",), "preset must be 'single', 'quick', 'standard' or 'thorough', not 'quik'."),
+        (
+            ("--judgeharness-preset=quik",),
+            "preset must be 'single', 'quick', 'cheap', 'standard' or 'thorough', not 'quik'.",
+        ),
         (("--judgeharness-shape=pairs",), "shape must be 'pairwise', 'labels', 'scores' or 'any', not 'pairs'."),
-        (("--judgeharness-config=none.yaml",), "none.yaml: cannot be read (No such file or directory)."),
+        (
+            ("--judgeharness-config=none.yaml",),
+            "none.yaml: cannot be read (No such file or directory): give a configuration",
+        ),
         (("--judgeharness-config=bad.yaml",), "bad.yaml: unknown key 'harnes': did you mean 'harness'?"),
         (("--judgeharness-max-calls=many",), "judgeharness_max_calls is a whole number of at least 1, not 'many'."),
         (("--judgeharness-max-calls=0",), "judgeharness_max_calls is a whole number of at least 1, not '0'."),
@@ -283,6 +291,30 @@ def test_sure(judgeharness):
     refused = run(CERTIFIED + missing + split, "--judgeharness-config=held.toml")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert "certificate" in refused.stderr.str()
+
+
+PASSPORT = """
+from support.planted_probabilities_judge import PlantedJudge
+
+from judgeharness_integrations import AnswerCase
+
+def test_sure(judgeharness):
+    result = judgeharness(PlantedJudge(), AnswerCase(case_id="sure", output="5.5"))
+    assert (result.status, result.usage.calls) == ("decided", 1), result.reason
+
+def test_moved(judgeharness):
+    result = judgeharness(PlantedJudge(resolved="planted-2"), AnswerCase(case_id="moved", output="5.5"))
+    assert result.reason == "the passport on labels is expired: its answers came from planted-1, these from planted-2"
+"""
+
+
+@pytest.mark.slow
+def test_a_passport_of_a_marker_or_a_file_brings_its_design_and_decides(run: Run, pytester: pytest.Pytester) -> None:
+    PassportOffice(PlantedJudge(), planted_cases(300)).take().save(pytester.path / "passport.json")
+    (pytester.path / "suite.toml").write_text('passport = "passport.json"\n')
+    run(PASSPORT, "--judgeharness-config=suite.toml").assert_outcomes(passed=2)
+    marked = 'import pytest\npytestmark = pytest.mark.judgeharness(passport="passport.json")\n'
+    run(marked + PASSPORT).assert_outcomes(passed=2)
 
 
 def test_judges_are_counted_among_the_candidates_of_their_labels(run: Run, pytester: pytest.Pytester) -> None:

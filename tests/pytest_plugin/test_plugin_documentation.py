@@ -22,7 +22,7 @@ pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "how-to" / "pytest.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "use" / "pytest.md").read_text(encoding="utf-8")
 
 
 def test_the_suite_of_the_page_passes(run: Run) -> None:

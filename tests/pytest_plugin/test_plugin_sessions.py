@@ -151,6 +151,23 @@ def test_a_failed_test_stays_what_it_is_when_gates_pass(run: Run) -> None:
     ran.stdout.fnmatch_lines(["gates: every gate passed"])
 
 
+def test_a_session_ends_with_the_gate_that_a_constant_judge_passed(run: Run) -> None:
+    tests = """
+import pytest
+
+@pytest.mark.parametrize("number", range(40))
+def test_passes(judgeharness, number):
+    case = AnswerCase(case_id=f"case{number}", output=f"Hello *{number}*", gold="PASS" if number else "FAIL")
+    judgeharness(passes, case)
+"""
+    said = "gates: passed, but not better than a judge that always answers PASS (98 %)"
+    ran = run(tests, "--judgeharness-fail-under=accuracy>=0.8")
+    assert ran.ret == 0
+    lines = " ".join(ran.stdout.str().split())
+    assert f"gates: every gate {said.removeprefix('gates: ')}" in lines
+    assert lines.partition("= judgeharness =")[2].partition(" ==")[0].endswith(said)
+
+
 @pytest.mark.slow
 def test_reports_are_written_in_every_format(run: Run) -> None:
     ran = run(
@@ -369,14 +386,14 @@ def test_the_entry_module_loads_nothing(pytester: pytest.Pytester) -> None:
     loaded = [name for name in ran.outlines[0].split() if not name.startswith("judgeharness_integrations")]
     ours = {name.removeprefix("judgeharness_integrations") for name in ran.outlines[0].split()} - set(loaded)
     assert ours == {
-        *("", "._lazy", "._rendering", "._version", ".testing", ".testing.pytest_plugin"),
+        *("", "._lazy", "._version", ".testing", ".testing.pytest_plugin"),
         *(".testing.pytest_plugin.hooks", ".testing.pytest_plugin.options"),
     }
     assert loaded == []
 
 
 EARLY = [
-    *("judgeharness_integrations", "judgeharness_integrations._lazy", "judgeharness_integrations._rendering"),
+    *("judgeharness_integrations", "judgeharness_integrations._lazy"),
     "judgeharness_integrations.testing",
     *(PLUGIN, f"{PLUGIN}.hooks", f"{PLUGIN}.options"),
 ]

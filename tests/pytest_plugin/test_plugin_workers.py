@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations.analysis.runs import read_report
-from judgeharness_integrations.judging.execution.budget import BudgetExhausted
+from judgeharness_integrations.judging.execution.retrying import BudgetExhausted
 from judgeharness_integrations.testing.pytest_plugin.suite import SharedBudget
 
 pytest_plugins = ["pytester"]

@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.votes import MEMBER, panel_errors, panel_votes
+from judgeharness_integrations.analysis.ranking.panels import panel_errors
 from judgeharness_integrations.analysis.replay import replay
+from judgeharness_integrations.analysis.replay.votes import MEMBER, panel_votes
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.row import Verdict
 
 JUDGES = ("a", "b", "c")
 
@@ -62,9 +64,30 @@ def test_a_member_that_abstains_is_a_vote_for_nobody() -> None:
         VerdictRow(case_id="c", judge="b", verdict="FAIL", repetition=1),
     ]
     votes = panel_votes(rows, ["a", "b"])
-    assert [(row.verdict, row.outcome) for row in votes.rows] == [("PASS", "ok"), (None, "unparsed")]
+    assert [(row.verdict, row.outcome) for row in votes.rows] == [("PASS", "ok"), (None, "ok")]
     assert votes.rows[1].reasoning == "tie between FAIL, PASS at 1 each"
     assert replay(votes.rows, "strict_majority").judges[0].abstained == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [(("PASS", "FAIL"), "majority"), (("PASS", "FAIL"), "strict_majority"), ((1, 9), "median"), ((1, 9), "mode")],
+)
+def test_a_panel_of_members_that_abstain_abstains(labels: tuple[Verdict, Verdict], rule: str) -> None:
+    member_rule = "mode" if rule in ("median", "mode") else "majority"
+    rows = [
+        VerdictRow(case_id="c", judge=judge, verdict=label, repetition=place)
+        for judge in JUDGES
+        for place, label in enumerate(labels)
+    ]
+    (panel,) = replay(panel_votes(rows, JUDGES, member_rule=member_rule).rows, rule).judges
+    assert (panel.abstained, panel.not_graded) == (1, 0)
+
+
+def test_a_panel_of_members_that_were_not_graded_is_not_graded() -> None:
+    rows = [VerdictRow(case_id="c", judge=judge, verdict=None, outcome="error") for judge in JUDGES]
+    (panel,) = replay(panel_votes(rows, JUDGES).rows, "majority").judges
+    assert (panel.abstained, panel.not_graded) == (0, 1)
 
 
 def test_judges_that_err_together_are_worth_fewer() -> None:
@@ -98,6 +121,13 @@ def test_how_alike_members_err_takes_labels_of_the_criterion() -> None:
     unlabelled = [VerdictRow(case_id="c", judge=judge, verdict="PASS") for judge in JUDGES]
     with pytest.raises(UsageError, match="has a gold label"):
         panel_errors(panel_votes(unlabelled, JUDGES), "verdict")
+
+
+@pytest.mark.parametrize("members", [["a", "b"], ["a", "b", "c"]])
+def test_how_alike_members_err_is_not_known_where_one_of_them_never_answers(members: list[str]) -> None:
+    rows = [replace(row, verdict=None, outcome="error") if row.judge == "b" else row for row in planted(20)]
+    with pytest.raises(UsageError, match="no decision of 'b' about 'verdict' has a gold label"):
+        panel_errors(panel_votes(rows, members), "verdict")
 
 
 def test_members_that_judged_in_runs_of_their_own_are_one_panel() -> None:

@@ -42,7 +42,7 @@ def test_every_judge_stands_beside_judges_that_read_nothing() -> None:
         "controls, right over all labelled cases (60): always A 0.667, a coin 0.500, the first answer 0.667"
     )
     assert {line.partition(":")[0] for line in others} == {"constant", "coin"}
-    assert "constant: not better than the best control, always A: +0.000 [" in "\n".join(others)
+    assert "constant: not better than a judge that always answers A: +0.000 [" in "\n".join(others)
     written = report.to_dict()["judges"][0]["controls"]
     assert written["listed"][0]["says"] == "always A"
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.curation import curate
-from judgeharness_integrations.analysis.ranking.studying import AuditCurve, audit_curve, flag_marks
+from judgeharness_integrations.analysis.ranking.studying import AuditCurve, audit_curve, curate, flag_marks
 
 # Difficulty falls from 0 over 1 and 2, which are alike, to 3; the last two pairs are unanimous
 ROWS = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.ranking.curation import NO_VALUE, CascadeRow, cascade, curate
+from judgeharness_integrations.analysis.ranking.studying import NO_VALUE, CascadeRow, cascade, curate
 
 ROWS = [
     [1, 0, 0],  # the hardest, with the next

@@ -15,8 +15,8 @@ from support.credit_matrices import answers, decided, logs
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, ClassBias, class_bias
 from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, decisions_of
+from judgeharness_integrations.analysis.ranking.families import NO_DECISION, ClassBias, class_bias
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -13,8 +13,8 @@ from support.credit_matrices import decided, logs
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, confusions
 from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, decisions_of
+from judgeharness_integrations.analysis.ranking.families import NO_DECISION, confusions
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 GOLD = {"p": "A", "q": "A", "r": "C", "s": None}

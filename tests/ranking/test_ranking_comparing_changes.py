@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations.analysis.ranking.comparing import changes_of, own_sets, wrote
-from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
+from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit
 
 
 def rated(elo: dict[str, float], variance: float = 100.0) -> ConditionalFit:

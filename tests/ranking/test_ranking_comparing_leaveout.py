@@ -8,10 +8,10 @@ from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking import firmness as room
-from judgeharness_integrations.analysis.ranking.credits import Credits
-from judgeharness_integrations.analysis.ranking.curation import curate
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.firmness import leave_one_out
 from judgeharness_integrations.analysis.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking.studying import curate
 
 
 def random_credits(judges: int, pairs: int, seed: int = 0) -> Credits:

@@ -10,9 +10,9 @@ import pytest
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking.comparing import Comparison
 from judgeharness_integrations.analysis.ranking.correctness import Decisions, Policy, credits_of, decisions_of
-from judgeharness_integrations.analysis.ranking.curation import curate
 from judgeharness_integrations.analysis.ranking.firmness import robustness
 from judgeharness_integrations.analysis.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking.studying import curate
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 JUDGES = tuple("abcdef")

@@ -7,7 +7,7 @@ import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking import firmness as room
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.firmness import FRACTIONS, StabilityPoint, stability
 
 

@@ -14,8 +14,8 @@ from scipy import special
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits, small_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.conditionalfit import conditional_moments, fit_conditional
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats
+from judgeharness_integrations.analysis.ranking.contrasts import conditional_moments, fit_conditional
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats
 from judgeharness_integrations.analysis.ranking.jointfit import patterns_of
 
 POINTS = 400 / np.log(10)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from support.drawn_credits import credits_from, rasch_credits, small_credits
 
 from judgeharness_integrations.analysis.ranking.contrasts import connections_of
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.rating import Rating, rate
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 
 FULL = matrix(
     [[1, 0, NONE], [1, 1, NONE], [0, 0, 0], [0.5, 1, 1]], domain=["law", None, "art", "law"], words=[1, 2, 1, 2]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.curation import Curation, CutTies, curate
+from judgeharness_integrations.analysis.ranking.studying import Curation, CutTies, curate
 
 # Four judges; difficulty: pairs 0 and 1 alike and hard (one right), 2 and 3 of two right, 4 to 6 easy (three right)
 ROWS = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, eip
 
 COMPLETE = rateable_credits(cells=(0.0, 1.0, 0.5))

@@ -9,8 +9,7 @@ import pytest
 from support.drawn_credits import DATA, credits_from, golden
 
 from judgeharness_integrations import read_log
-from judgeharness_integrations.analysis.ranking.correctness import Policy, credits_of, decisions_of
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Policy, credits_of, decisions_of
 from judgeharness_integrations.analysis.ranking.rating import Rating, eip, rate
 
 TOYS = ("toy_full", "toy_partial_half")

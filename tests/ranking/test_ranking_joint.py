@@ -13,7 +13,7 @@ from support.dense_likelihood import POINTS, matches_of
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.jointfit import JointFit, fit_joint, published_elo
 from judgeharness_integrations.analysis.ranking.rating import rate
 

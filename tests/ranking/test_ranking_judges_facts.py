@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.analysis.ranking.judgefacts import (
+from judgeharness_integrations.analysis.ranking.panels import (
     JudgeFacts,
     facts_of,
     family_of,

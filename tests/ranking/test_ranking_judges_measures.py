@@ -24,8 +24,8 @@ from judgeharness_integrations.analysis.ranking.correctness import (
     credits_of,
     decisions_of,
 )
-from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
 from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures, decided_alike, judge_measures
+from judgeharness_integrations.analysis.ranking.panels import JudgeFacts
 from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import Price

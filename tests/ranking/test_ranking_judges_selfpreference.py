@@ -22,7 +22,7 @@ from judgeharness_integrations.analysis.ranking.correctness import (
     Policy,
 )
 from judgeharness_integrations.analysis.ranking.families import SelfPreference, self_preference
-from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
+from judgeharness_integrations.analysis.ranking.panels import JudgeFacts
 
 A, B, TIE = 0, 1, 2
 JUDGES = ("gpt@cot", "GPT", "claude", "llama")

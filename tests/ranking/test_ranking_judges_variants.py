@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.families import PairedDifference, Variant, paired_difference, variants
 
 NAN = float("nan")

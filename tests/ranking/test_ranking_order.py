@@ -15,8 +15,7 @@ from support.drawn_credits import DATA, credits_from
 
 from judgeharness_integrations import read_log
 from judgeharness_integrations.analysis.ranking.contrasts import OrderEffect, order_effect
-from judgeharness_integrations.analysis.ranking.correctness import Policy, by_better_first, decisions_of
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Policy, by_better_first, decisions_of
 
 POINTS = 400 / np.log(10)
 Both = tuple[Credits, Credits]

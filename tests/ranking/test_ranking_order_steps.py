@@ -9,12 +9,8 @@ import pytest
 from support.drawn_credits import rasch_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking import (
-    conditionalfit,
-)
-from judgeharness_integrations.analysis.ranking import (
-    conditionalfit as conditionalnewton,
-)
+from judgeharness_integrations.analysis.ranking import contrasts as conditionalfit
+from judgeharness_integrations.analysis.ranking import contrasts as conditionalnewton
 from judgeharness_integrations.analysis.ranking import (
     contrasts as ordereffect,
 )

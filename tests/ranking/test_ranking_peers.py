@@ -17,9 +17,8 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from support.dense_likelihood import POINTS, matches_of
 from support.drawn_credits import credits_from, golden, rasch_credits
 
-from judgeharness_integrations.analysis.ranking.conditionalfit import conditional_moments, fit_conditional
-from judgeharness_integrations.analysis.ranking.contrasts import order_effect
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.contrasts import conditional_moments, fit_conditional, order_effect
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.jointfit import fit_joint, patterns_of
 
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -12,7 +12,7 @@ from support.credit_matrices import NONE, answers, matrix
 
 from judgeharness_integrations.analysis.ranking import rank
 from judgeharness_integrations.analysis.ranking.contrasts import connections_of
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.rating import ranked, ranks_of, rate
 
 SCORES = st.dictionaries(st.text(max_size=3), st.integers(-3, 3).map(float), max_size=8)

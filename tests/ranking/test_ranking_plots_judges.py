@@ -19,25 +19,18 @@ from judgeharness_integrations.analysis.ranking.families import SelfPreference, 
 from judgeharness_integrations.analysis.ranking.firmness import StabilityPoint
 from judgeharness_integrations.reporting import figures
 from judgeharness_integrations.reporting.figures import INK
+from judgeharness_integrations.reporting.rankplots import drawing as robustness
+from judgeharness_integrations.reporting.rankplots import drawing as slopes
+from judgeharness_integrations.reporting.rankplots import drawing as stability
 from judgeharness_integrations.reporting.rankplots import (
     families as variants,
-)
-from judgeharness_integrations.reporting.rankplots import (
-    firmness as robustness,
-)
-from judgeharness_integrations.reporting.rankplots import (
-    firmness as slopes,
-)
-from judgeharness_integrations.reporting.rankplots import (
-    firmness as stability,
 )
 from judgeharness_integrations.reporting.rankplots import (
     leaderboard,
 )
 from judgeharness_integrations.reporting.rankplots import leaderboard as pareto_plots
-from judgeharness_integrations.reporting.rankplots.drawing import draw_all
+from judgeharness_integrations.reporting.rankplots.drawing import draw_all, draw_robustness, draw_slopes, draw_stability
 from judgeharness_integrations.reporting.rankplots.families import draw_self_preference, draw_variants
-from judgeharness_integrations.reporting.rankplots.firmness import draw_robustness, draw_slopes, draw_stability
 from judgeharness_integrations.reporting.rankplots.leaderboard import draw_leaderboard, draw_pareto, named_of
 from judgeharness_integrations.reporting.rankplots.style import NONE, looks_of, right_aligned
 
@@ -374,7 +367,7 @@ VARIANTS = [
 
 def test_variants_are_shown_against_tokens_and_against_their_base(tmp_path: Path) -> None:
     texts = drawn(draw_variants(VARIANTS, tmp_path), "variants", "variants_difference")
-    assert {"right of all labelled", "Elo", "tokens per pair", "m@<b>$x_1$</b>", "m@silent"} <= {*texts}
+    assert {"labelled cases judged right", "Elo", "tokens per pair", "m@<b>$x_1$</b>", "m@silent"} <= {*texts}
     assert any(".012" in text and "70.0%" in text for text in texts)
     assert any("<.001" in text for text in texts)
     assert any(text.startswith("base prompt") for text in texts)

@@ -12,9 +12,14 @@ from support.pictures import drawn, kept_figures
 from support.ranked_study import SKILL, found
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, ClassBias, Confusion, class_bias, confusions
-from judgeharness_integrations.analysis.ranking.curation import Curation
-from judgeharness_integrations.analysis.ranking.studying import AuditCurve
+from judgeharness_integrations.analysis.ranking.families import (
+    NO_DECISION,
+    ClassBias,
+    Confusion,
+    class_bias,
+    confusions,
+)
+from judgeharness_integrations.analysis.ranking.studying import AuditCurve, Curation
 from judgeharness_integrations.reporting import figures
 from judgeharness_integrations.reporting.rankplots import families as classbias
 from judgeharness_integrations.reporting.rankplots import families as confusion_plots

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.ranking.pointwise import pairs_of_scores, score_gaps
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 

@@ -12,6 +12,7 @@ import pytest
 
 from judgeharness_integrations.judging.execution.rates import Admission, Rates
 from judgeharness_integrations.judging.execution.ray_engine import limits
+from judgeharness_integrations.judging.execution.ray_engine.cluster import ClusterLost
 from judgeharness_integrations.judging.execution.ray_engine.limits import (
     Admit,
     Begin,
@@ -21,7 +22,6 @@ from judgeharness_integrations.judging.execution.ray_engine.limits import (
     Operation,
     Withdraw,
 )
-from judgeharness_integrations.judging.execution.ray_engine.worker import ClusterLost
 
 RayActorError = pytest.importorskip("ray").exceptions.RayActorError
 pytestmark = pytest.mark.slow  # with Ray, which the default tests do without

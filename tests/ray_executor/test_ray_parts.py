@@ -18,17 +18,8 @@ from judgeharness_integrations._errors import ClusterError, UsageError
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
 from judgeharness_integrations.judging.execution import Budget
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import Limiter
 from judgeharness_integrations.judging.execution.ray_engine.cluster import (
-    _begun,
-    _OwnConnection,
-    connected,
-    sent_form,
-    unsendable,
-)
-from judgeharness_integrations.judging.execution.ray_engine.executor import RemoteJudge, RemotePolicy
-from judgeharness_integrations.judging.execution.ray_engine.worker import (
     Failure,
     JudgeWorker,
     RemoteFailure,
@@ -36,13 +27,24 @@ from judgeharness_integrations.judging.execution.ray_engine.worker import (
     Worker,
     WorkerDied,
     WorkerGone,
+    _begun,
+    _OwnConnection,
     _prepared,
     answer_of,
     as_error,
     carried,
+    connected,
+    sent_form,
     started,
+    unsendable,
 )
-from judgeharness_integrations.judging.execution.retrying import is_refusal, is_transient, retry_after_s
+from judgeharness_integrations.judging.execution.ray_engine.executor import RemoteJudge, RemotePolicy
+from judgeharness_integrations.judging.execution.retrying import (
+    BudgetExhausted,
+    is_refusal,
+    is_transient,
+    retry_after_s,
+)
 from judgeharness_integrations.judging.judge import FunctionJudge, Probe
 from judgeharness_integrations.judging.perturbations import compose, position_swap, whitespace
 

@@ -9,9 +9,8 @@ import pytest
 from support.measured import EXPIRED, TOLD, VALID, calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.calibration import measure_calibration
-from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.result import HarnessResult, boundary
 
 EVERY_PROBE = ("none", "position_swap", "format_change", "paraphrase")
 VARIED = [replace(row, raw=f"text {n}") for n, row in enumerate(sampled(["PASS"] * 4))]

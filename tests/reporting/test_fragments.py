@@ -11,11 +11,11 @@ from support.ranked_study import board
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap
 from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
 from judgeharness_integrations.analysis.ranking import RankRequest, rank
 from judgeharness_integrations.analysis.replay import replay
+from judgeharness_integrations.analysis.result import boundary
 from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.reporting.fragments.rendering import rendered
 from judgeharness_integrations.reporting.fragments.results import parts_of
@@ -247,7 +247,8 @@ def test_a_replay_shows_denominators_intervals_and_that_it_is_exploratory() -> N
 def test_a_ranking_shows_elo_intervals_ranks_and_what_it_rests_on() -> None:
     text = read(board()).text
     first = board().judges[0]
-    assert f"ranking of 4 judges first of 4 judges by Bradley-Terry: {first.judge}" in text
+    assert f"first of 4 judges by Bradley-Terry: {first.judge}" in text
+    assert "ranking of 4 judges" in text
     assert f"1 {first.judge} {first.elo:.0f}" in text
     assert "rule chosen" not in text
     assert "of answers failed" not in text
@@ -335,12 +336,12 @@ def test_a_run_shows_each_judge_and_how_often_something_was_not_measured() -> No
         measured(sampled([7, 8], criterion="tone", judge="other"), judge="other", rule_name="median"),
     ]
     text = read(run_report(results, source="runs/first", costs={"judge": 0.5})).text
-    assert "report of runs/first state: complete, 2 cases" in text
+    assert "runs/first, state: complete, 2 cases" in text
     assert "PASS 100.0 of 1[20.7, 100.0] 100.0 0 0 - 62.5" in text
     assert "PASS 0.0 of 1[0.0, 79.3] 100.0 0 0 0.0 of 1[0.0, 79.3] 100.0" in text
     assert "other · tone mean 7.500no intervalof 1" in text
     assert "cost 0.5000 by the prices given" in text
-    own = "judge: uncalibrated: how often this rule is right was not measured beyond these cases' own gold labels"
+    own = "judge: not calibrated: 1 gold label in this run, no separate label set"
     assert f"{own} (1 of 2 cases)" in text
     assert "other: uncalibrated: how often this rule is right was not measured" in text
     assert text.count("sensitivity to wording was not measured") == 1

@@ -12,7 +12,7 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap
 from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
 from judgeharness_integrations.analysis.ranking import RankRequest, rank
 from judgeharness_integrations.analysis.replay import replay

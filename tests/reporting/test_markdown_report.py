@@ -13,8 +13,8 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.markdown import escaped
 from judgeharness_integrations.reporting.runsection import markdown_report
+from judgeharness_integrations.reporting.sections import escaped
 
 # what stands in a report without being anybody's text
 OWN_TAGS = {"<details>", "</details>", "<summary>", "</summary>", "<br>", "<pre>", "</pre>"}
@@ -242,3 +242,19 @@ def test_gates_of_the_run_are_called_so() -> None:
     told, given = (one.replace(NO_WIDTH, "") for one in (own.to_markdown(), own.to_markdown(gates=own.gates)))
     assert "### gates of the run, as they were at its end: every gate passed" in told
     assert "### gates: every gate passed" in given
+
+
+def test_intervals_of_several_judges_on_the_same_labels_are_said_once_to_hold_one_by_one() -> None:
+    report = run_report(
+        [case(f"c{n}", ["PASS"] * 3, gold="PASS", judge=judge) for judge in ("one", "two", "three") for n in range(20)]
+    )
+    told = (
+        "intervals of right, and of leads over controls, hold 95 % each, not all at once: each is one of 3 judges on "
+        "these labels, of which the best may be best by luck; a gate on accuracy is at 98.30 %"
+    )
+    for text in (markdown_report(report), report.to_html()):
+        assert html.unescape(text).count(told) == 1
+    (check, *_) = check_gates(report, ["accuracy>=0.5"]).checks
+    assert "in the share right on the same 20 decided cases at 95 %, as if it were the only candidate" in check.reason
+    without = run_report([result for result in report.results if result.judge == "one"])
+    assert "intervals of right" not in markdown_report(without) + without.to_html()

@@ -20,7 +20,7 @@ from judgeharness_integrations.analysis.calibration import measure_calibration
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.measure import measure, remeasure
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Verdict, VerdictRow
 

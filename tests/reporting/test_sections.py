@@ -20,26 +20,23 @@ from support.report_scenes import all_failed, hostile, informal, pairs, scored, 
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.agreement.alttest import alt_test
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap
 from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.ranking import rank
 from judgeharness_integrations.analysis.replay.replaying import replay
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting import ranking, runending
-from judgeharness_integrations.reporting.agreement import agreement_section
-from judgeharness_integrations.reporting.annotators import alt_test_section
+from judgeharness_integrations.reporting import ranking
+from judgeharness_integrations.reporting import runsection as runending
+from judgeharness_integrations.reporting.agreement import agreement_section, alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section
 from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.gates import gates_section
-from judgeharness_integrations.reporting.markdown import section_markdown
-from judgeharness_integrations.reporting.measured import Measured, measured_table
-from judgeharness_integrations.reporting.replaysection import replay_section
+from judgeharness_integrations.reporting.measured import Measured, gates_section, measured_table, replay_section
 from judgeharness_integrations.reporting.runsection import report_section
-from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
+from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table, section_markdown
 from judgeharness_integrations.reporting.terminal import say, show_section
-from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
+from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
 
 
 def panel() -> Panel:
@@ -286,11 +283,13 @@ def test_what_was_not_measured_of_every_judge_is_said_once() -> None:
         for judges in (["one"], ["one", "two"], [f"judge {n}" for n in range(5)])
     ]
     for section in judges:
-        last = section.blocks[-1]
+        last, legend = section.blocks[-2:]
         assert isinstance(last, Section)
+        assert isinstance(legend, Section)
         assert (last.title, last.folded) == ("not measured", False)
+        assert (legend.title, legend.folded) == ("how to read it", True)
         assert text_of(section).count("sensitivity to wording was not measured") == 1
-        assert not any(line.startswith("- one: ") for line in text_of(section).splitlines())
+        assert not any(line.startswith("- one: sensitivity") for line in text_of(section).splitlines())
 
 
 def test_of_no_decided_case_with_gold_nothing_is_right() -> None:
@@ -313,7 +312,7 @@ def test_a_replay_says_what_gold_labels_are_not_read_and_which_cases_belong_toge
 def test_a_run_says_how_many_calls_early_stopping_saved() -> None:
     nothing: dict[str, Any] = {"calibration": None, "criteria": [], "not_measured": [], "warnings": []}
     judge = nothing | {"not_asked_cases": 0, "judged_cases": 4, "saved_calls": 3, "skipped_perturbations": {}}
-    assert "3 calls saved by stopping early" in list(runending._about(judge))
+    assert "3 calls saved by stopping early" in list(runending._ending_about(judge))
 
 
 def test_of_no_judges_nothing_stands_beside_ranks() -> None:

@@ -14,10 +14,9 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.measure import measure, remeasure
-from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.result import HarnessResult, boundary
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.reporting.text import headline
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -17,7 +17,7 @@ from judgeharness_integrations.reporting import dissent, rationale
 from judgeharness_integrations.reporting.calibrationtext import calibration_section
 from judgeharness_integrations.reporting.terminal import section_lines
 from judgeharness_integrations.reporting.text import undecided_reason
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 
 TEN_LINES = """\
 judge_model: gpt-4o
@@ -63,7 +63,7 @@ macro F1                        1.000                -     n=1
 - balanced accuracy: every label is 'PASS', and of other items they say nothing
 - macro F1: over 1 label, no interval: every label and decision is 'PASS': nothing tells how the others fare
 - controls, right on the same 1 decided case: always PASS 1.000, a coin 0.500
-- not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 decided case
+- not better than a judge that always answers PASS: +0.000 [-0.793, +0.793] in the share right on the same 1 decided case
 - the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
 
 decisions by gold label
@@ -75,7 +75,7 @@ usage: 8 calls, 8 attempts, 0 rewrites, tokens unknown
 not measured:
   - the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
   - whether the repetitions are independent cannot be told from short identical or missing texts
-"""
+"""  # noqa: E501 - the report does not wrap its lines
 
 
 def test_the_report_of_the_pattern() -> None:

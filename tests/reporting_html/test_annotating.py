@@ -12,9 +12,9 @@ from support.rows import sampled
 from judgeharness_integrations import JudgeHarnessError
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.agreement import Panel, alt_test
-from judgeharness_integrations.analysis.agreement.annotating import annotated
+from judgeharness_integrations.analysis.agreement.panelfiles import annotated
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.html.calibrationcards import annotators_section
+from judgeharness_integrations.reporting.html.judgecards import annotators_section
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 HUMANS = ["annotator_*"]

@@ -13,9 +13,9 @@ from support import report_scenes
 
 from judgeharness_integrations.analysis.agreement import Panel
 from judgeharness_integrations.analysis.agreement.alttestreport import AnnotatorTest
-from judgeharness_integrations.analysis.agreement.annotating import annotated
+from judgeharness_integrations.analysis.agreement.panelfiles import annotated
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.html.calibrationcards import AnnotatorsSection, Answer, annotators_section
+from judgeharness_integrations.reporting.html.judgecards import AnnotatorsSection, Answer, annotators_section
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

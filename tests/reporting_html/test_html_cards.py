@@ -16,11 +16,9 @@ from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
-from judgeharness_integrations.reporting.html.caserows import case_details, case_table
-from judgeharness_integrations.reporting.html.charts import Tones
-from judgeharness_integrations.reporting.html.judgecards import JudgeCard, judge_card
-from judgeharness_integrations.reporting.html.overview import headlines
+from judgeharness_integrations.reporting.html.charts import Tones, headlines
+from judgeharness_integrations.reporting.html.judgecards import CalibrationCard, JudgeCard, calibration_card, judge_card
+from judgeharness_integrations.reporting.html.page import case_details, case_table
 
 
 def card(*results: HarnessResult, **facts: Any) -> JudgeCard:
@@ -63,7 +61,7 @@ def test_labels_of_a_model_and_a_judge_without_identity_are_no_calibration() -> 
     model = anchor(calibration=calibration(source="model:o3"), calibration_state=VALID)
     assert (model.state, model.title) == (
         "agreement",
-        "Uncalibrated: agreement with o3 on human_labeled_set_v1",
+        "Not calibrated: agreement with o3 on human_labeled_set_v1",
     )
     unknown = anchor(calibration=calibration(), calibration_state=UNVERIFIABLE)
     assert (unknown.state, unknown.sentence.partition(".")[0]) == ("unverifiable", "the judge declares no identity")

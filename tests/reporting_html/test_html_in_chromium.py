@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import report_scenes
 from support.browser import CONTRAST, PHONE, visiting
+from support.measured import measured
+from support.rows import sampled
 
 from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.reporting.runfindings import attention
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +45,7 @@ def test_hostile_texts_stay_texts_in_every_field(chromium: Browser, tmp_path: Pa
         page.check("#filter-deep")
         visit.harmless()
         assert page.query_selector_all("h1:has-text('broken'), iframe, img, a[href^='javascript']") == []
-        assert page.title().startswith("12 cases judged by 12 judges")
+        assert page.title().startswith("Nothing shows that you may rely on any of the 12 judges here")
         shown = page.inner_text("body")
         for attack in ("<script>window.__pwned=1</script>", "{{ 7*7 }}", "[U+202E]gnp.exe[U+2066]", "[U+D800]"):
             assert attack in shown
@@ -169,17 +172,36 @@ def test_a_link_to_a_case_opens_it_also_beyond_the_first_rows_and_behind_filters
 
 
 def test_rows_beyond_the_first_are_listed_on_demand_and_never_lost(chromium: Browser, tmp_path: Path) -> None:
-    html = run_report(report_scenes.graded(460, reasons=0)).to_html()
-    with visiting(chromium, html, tmp_path) as visit:
+    report = run_report(report_scenes.graded(460, reasons=0))
+    ordered = sorted(report.results, key=lambda one: attention(one.criteria["verdict"], one))
+    with visiting(chromium, report.to_html(), tmp_path) as visit:
         page = visit.page
         assert page.inner_text("#shown") == "460 of 460 rows shown, the first 200 listed"
         page.press("#more", "Enter")  # rows above it get their height while it is scrolled to, and it moves
         assert len(listed(page)) == 400
         page.press("#every", "Enter")
-        assert listed(page) == [f"case-{number:04d}" for number in range(460)]
+        assert listed(page) == [one.case_id for one in ordered]
         assert page.is_hidden("#more")
         page.fill("#filter-text", "case-0459")
         assert listed(page) == ["case-0459"]
+
+
+def test_two_answers_stand_side_by_side_with_what_differs_marked(chromium: Browser, tmp_path: Path) -> None:
+    texts = {"input": "Which?", "output": "It is Oslo, said <b>.", "output_b": "It is Lima, said <b>.", "context": "C"}
+    rows = sampled(["A", "B"], case_id="c")
+    html = run_report([measured(rows, case_id="c", perturbations=("none",))], case_texts={"c": texts}).to_html()
+    with visiting(chromium, html, tmp_path, anchor="#case-c") as visit:
+        page = visit.page
+        page.wait_for_selector("tr.opened")
+        assert page.locator(".pair mark").all_inner_texts() == ["Oslo", "Lima"]
+        assert page.locator(".pair .prose").all_inner_texts() == [texts["output"], texts["output_b"]]
+        heads = page.locator("tr.opened section").first.locator("h4").all_inner_texts()
+        assert heads == ["Input", "Answer A", "Answer B", "Context"]
+        left, right = (page.locator(".pair > div").nth(place).bounding_box() or {} for place in (0, 1))
+        assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
+        assert page.locator("tr.opened a").get_attribute("href") == "#case-c"
+        assert page.locator(".reasons .of").all_inner_texts() == ["no reasons in the log"] * 2
+        visit.harmless()
 
 
 def test_without_a_script_every_row_is_there_and_the_page_says_what_is_missing(

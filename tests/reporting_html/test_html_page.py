@@ -14,9 +14,10 @@ import pytest
 from support import report_scenes
 from support.measured import shapes
 
-from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.gates.gate import GateReport
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.html.page import environment
+from judgeharness_integrations.reporting.html.frame import environment
+from judgeharness_integrations.reporting.runfindings import attention
 
 SCENES = (
     *("typical", "several_judges", "scored", "informal", "several_criteria", "pairs", "all_failed"),
@@ -107,7 +108,8 @@ def test_every_row_opens_to_data_and_nothing_is_left_out(name: str) -> None:
     report = scene(name)
     page = page_of(name)
     rows = [attrs for tag, attrs in page.tags if tag == "tr" and "data-n" in attrs]
-    wanted = [(result, measured) for result in report.results for measured in result.criteria.values()]
+    every = [(result, measured) for result in report.results for measured in result.criteria.values()]
+    wanted = sorted(every, key=lambda pair: attention(pair[1], pair[0]))
     assert len(rows) == len(wanted)
     for attrs, (result, measured) in zip(rows, wanted, strict=True):
         data = json.loads(page.scripts[f"data-{attrs['data-n']}"])
@@ -158,7 +160,7 @@ def test_the_head_says_what_was_judged_and_what_it_comes_to() -> None:
 
 def test_a_calibration_that_does_not_hold_is_never_called_one() -> None:
     page = page_of("several_judges")
-    assert "Uncalibrated: the calibration on human_labeled_set_v1 is expired" in page.text
+    assert "Not calibrated: the calibration on human_labeled_set_v1 is expired" in page.text
     assert "the model changed. The numbers below are of the configuration it was measured on" in page.text
     assert "--judge 'a small local model with a long name' --labels" in page.text
 
@@ -183,7 +185,9 @@ def test_passed_gates_and_no_gates() -> None:
 def test_the_boundary_counts_the_cases_each_sentence_holds_for() -> None:
     text = page_of("several_judges").text
     assert re.search(r"120 of 120\s*sensitivity to wording was not measured", text)
-    assert re.search(r"40 of 40\s*uncalibrated: how often .* was not measured beyond .* \(a small local", text)
+    assert re.search(
+        r"40 of 40\s*not calibrated: \d+ gold labels in this run, no separate label set \(a small local", text
+    )
 
 
 def test_one_case_under_two_designs_has_two_addresses() -> None:

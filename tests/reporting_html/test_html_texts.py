@@ -16,8 +16,8 @@ from judgeharness_integrations.reporting.html.charts import (
     interval_text,
     percent,
 )
-from judgeharness_integrations.reporting.html.page import embedded_json, isolated, visible
-from judgeharness_integrations.verdictlog.plain import counted, p_text
+from judgeharness_integrations.reporting.html.frame import embedded_json, isolated, visible
+from judgeharness_integrations.verdictlog.encoding import counted, p_text
 
 ANY = st.text(st.characters(), max_size=60)  # lone surrogates, too
 

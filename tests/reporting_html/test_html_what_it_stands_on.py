@@ -10,9 +10,8 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.html.charts import Tones
+from judgeharness_integrations.reporting.html.charts import Tones, headlines
 from judgeharness_integrations.reporting.html.judgecards import CriterionCard, judge_card
-from judgeharness_integrations.reporting.html.overview import headlines
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.analysis.gates.report import REQUIRE_CALIBRATION, GateCheck, GateReport
-from judgeharness_integrations.analysis.runs.noted import opened_lines
-from judgeharness_integrations.analysis.runs.stopped import _at_stop, _gated, last_looks
+from judgeharness_integrations.analysis.gates.gate import REQUIRE_CALIBRATION, GateCheck, GateReport
+from judgeharness_integrations.analysis.runs.building import _at_stop, _gated, last_looks
+from judgeharness_integrations.verdictlog.runfolder import opened_lines
 
 
 def check(gate: str, **facts: Any) -> GateCheck:
@@ -26,8 +26,14 @@ def test_a_gate_on_no_metric_is_no_look() -> None:
 
 @pytest.mark.parametrize("gate", ["kappa>=0.5", "lift>=0"])
 def test_a_number_that_a_summary_does_not_hold_stays_as_it_is(gate: str) -> None:
-    summary: Any = SimpleNamespace(judge="j", criterion="c")
+    summary: Any = SimpleNamespace(judge="j", criterion="c", replay=SimpleNamespace(not_graded=0, abstained=0))
     assert _at_stop(summary, GateReport(checks=(check(gate),), sequential="suite", stopped=True)) == (summary, "")
+
+
+@pytest.mark.parametrize(("gate", "abstained", "kept"), [("abstention<=0.5", 3, False), ("rate(X)<=0.9", 3, True)])
+def test_what_counts_against_a_gate_is_no_number_of_the_summary(gate: str, abstained: int, kept: bool) -> None:  # noqa: FBT001 - a case of the table
+    summary: Any = SimpleNamespace(replay=SimpleNamespace(not_graded=0, abstained=abstained), positive=None, shares={})
+    assert (_gated(summary, check(gate)) == {}) is kept
 
 
 def test_a_mean_score_keeps_the_sequence_of_its_gate() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support import judges_in_turn as in_turn
+from support.judges_in_turn import case_file
 from support.measured import VALID, calibration, measured, pattern, shapes
 from support.planted_probabilities_judge import PlantedJudge, planted_cases
 from support.rows import both_orders, sampled
@@ -21,6 +23,7 @@ from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.calibration import Judged, LabelledItem, measure_calibration
 from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.certifying import Wanted, certify
+from judgeharness_integrations.analysis.certifying.cascade import Cascade
 from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.document import recorded_line
@@ -28,7 +31,8 @@ from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.audit.labels import label_log, read_assignment
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.judging.passport import PassportOffice
+from judgeharness_integrations.judging.cascading import CascadeJudge
+from judgeharness_integrations.judging.passport import PassportOffice, checked_passport
 from judgeharness_integrations.reporting.rundocument import report_document
 
 POPULATION = {
@@ -62,6 +66,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
             results,
             calibrations,
             certificates,
+            together,
             passports,
             runs,
             replays,
@@ -346,11 +351,25 @@ def passports(made: Written) -> None:
     """One that certifies answers, one that is refused, one without labels; and answers with probabilities as rows."""
     judge = PlantedJudge(temperature=0.5, noise=0.2)
     for cases in (planted_cases(300), planted_cases(60, labelled=20), planted_cases(30, labelled=0)):
-        made.take(json.dumps(PassportOffice(judge, cases).take().to_dict()))
+        passport = PassportOffice(judge, cases).take()
+        made.take(json.dumps(passport.to_dict()))
+        for looked in (PlantedJudge(shift=1.0), PlantedJudge(resolved="planted-2")):
+            made.take(json.dumps(checked_passport(passport, looked, cases)[1].to_dict()))
+        decided = JudgeHarness.under(passport).evaluate(judge, cases[0])
+        made.take(json.dumps(decided.to_dict(rows=True)))
+        made.take(json.dumps(recorded_line(decided, {})))
+    harness = JudgeHarness(perturbations=["none", "negated", "retest"], repetitions=1, aggregation_rule="majority")
     measured = list(JudgeHarness.standard("labels", perturbations=["none"]).evaluate_many(judge, planted_cases(20)))
     made.take(json.dumps(measured[0].to_dict(rows=True)))
     path = made.log("probable", [row for result in measured for row in result.rows])
     made.take(path.read_text())
+    made.run("report", path, "--rule", "majority")
+    sure = made.log("sure", [row for one in harness.evaluate_many(judge, planted_cases(400)) for row in one.rows])
+    made.run("certify", "--source", "human", sure, "--score", "probability", "--agreement", 0.8)
+    for one in (planted_cases(20), planted_cases(20, labelled=0)):
+        asked = list(harness.evaluate_many(judge, one))
+        made.take(json.dumps(asked[0].to_dict()))
+        made.take(json.dumps(report_document(run_report(asked))))
 
 
 def certificates(made: Written) -> None:
@@ -387,15 +406,41 @@ def certificates(made: Written) -> None:
     made.run("replay", "held", "--rule", "swap_consensus")
 
 
+def together(made: Written) -> None:
+    """A cascade that is certified, run and replayed, results that went up, and a panel with labels and without."""
+    case_file(in_turn.labelled(120), made.folder / "turns.jsonl")
+    case_file(in_turn.labelled(12), made.folder / "few.jsonl")
+    case_file(in_turn.waiting_cases("easy hard torn torn torn torn"), made.folder / "waiting.jsonl")
+    design = in_turn.DESIGN | {"min_valid": 3}
+    base = in_turn.configured(made.folder, "base", cases="turns.jsonl", harness=design)
+    made.run("run", base, "--out", "base", "--yes")
+    certified = ("--cascade", "cheap,strong", "--config", base, "--source", "human", "--out", "chain.json")
+    made.run("certify", "base", *certified, "--agreement", 0.8)
+    keys = {"certificate": "chain.json", "cascade": ["cheap", "strong", "people"], "harness": design}
+    for cases in ("turns", "waiting"):
+        config = in_turn.configured(made.folder, f"{cases}-in-turn", cases=f"{cases}.jsonl", **keys)
+        made.run("run", config, "--out", cases, "--yes")
+        made.run("replay", cases, "--rule", "majority", "--panel", "majority")
+        made.run("report", cases)
+    made.take((made.folder / "waiting" / "results.jsonl").read_text())
+    voting = in_turn.configured(made.folder, "voting", cases="few.jsonl", panel=["cheap", "strong"])
+    made.run("run", voting, "--out", "voting", "--yes")
+    made.run("report", "voting")
+    judge = CascadeJudge([in_turn.CHEAP, in_turn.STRONG], Cascade.load(made.folder / "chain.json"))
+    for result in JudgeHarness(**design).evaluate_many(judge, in_turn.waiting_cases("easy torn torn torn")):
+        made.take(json.dumps(result.to_dict(rows=True)))
+
+
 def rankings(made: Written) -> None:
     from judgeharness_integrations.analysis.ranking import RankRequest
     from judgeharness_integrations.analysis.ranking.analyses import portfolio_of
-    from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+    from judgeharness_integrations.analysis.ranking.panels import read_judge_facts
     from judgeharness_integrations.cli._judge_options import RankOptions, RankOutput
     from judgeharness_integrations.cli.rank import LogSource, _document, material_of
 
     made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")
+    made.run("survey", RANKED / "verdicts.csv")
     request = RankRequest(by="domain", flagged="flagged", cut=0.1, facts=read_judge_facts(RANKED / "judges.csv"))
     source = LogSource(options=RankOptions(log=RANKED / "verdicts.csv", against=RANKED / "other_generator.csv"))
     whole = portfolio_of(material_of(source, request, RankOutput(draws=2)))  # with the analyses of --out

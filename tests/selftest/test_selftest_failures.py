@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.analysis.aggregation.decision import Decision, decided
+from judgeharness_integrations.analysis.aggregation.folds import Decision, decided
 from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, rule
 from judgeharness_integrations.testing.selftest import FailureCheck, rules, run_selftest
 from judgeharness_integrations.testing.selftest.rules import (

@@ -13,8 +13,7 @@ from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.testing.selftest import IntervalCheck, Point, PowerCheck, SizeCheck, run_selftest
 from judgeharness_integrations.testing.selftest.agreement import _standard_error
 from judgeharness_integrations.testing.selftest.check import each_distinct, grid, point_text
-from judgeharness_integrations.testing.selftest.registry import CHECKS
-from judgeharness_integrations.testing.selftest.report import Kind
+from judgeharness_integrations.testing.selftest.report import CHECKS, Kind
 
 POINTS = grid(n=(50, 200), rate=(0.5, 0.8))
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap, alpha, cohen, fleiss, gwet
 from judgeharness_integrations.analysis.agreement.ratings import Ratings
 from judgeharness_integrations.analysis.statistics.agreement import cohen_kappa
 from judgeharness_integrations.testing.selftest.agreement import (

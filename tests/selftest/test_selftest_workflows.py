@@ -20,7 +20,6 @@ from judgeharness_integrations.analysis.planning import Goal
 from judgeharness_integrations.cli import selftest as commands
 from judgeharness_integrations.cli.selftest import COMMANDS, typed
 from judgeharness_integrations.testing.selftest import PromiseCheck, run_selftest
-from judgeharness_integrations.testing.selftest.labelling import measured_labels, passes_bar, recommended_rate
 from judgeharness_integrations.testing.selftest.looking import (
     daily_alarms,
     daily_errors,
@@ -28,14 +27,17 @@ from judgeharness_integrations.testing.selftest.looking import (
     planted_population,
     violates,
 )
-from judgeharness_integrations.testing.selftest.planning import (
+from judgeharness_integrations.testing.selftest.report import WORKFLOWS
+from judgeharness_integrations.testing.selftest.workflows import (
     decided,
     is_found,
     is_narrow,
+    measured_labels,
+    passes_bar,
     rate_decided,
+    recommended_rate,
     two_systems,
 )
-from judgeharness_integrations.testing.selftest.registry import WORKFLOWS
 
 
 @pytest.mark.parametrize(

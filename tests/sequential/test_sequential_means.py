@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations.analysis.sequential import (
+    STAKES,
     log_e_mean,
     log_e_rate,
     log_e_shift,
     log_e_signs,
     mean_interval,
 )
-from judgeharness_integrations.analysis.sequential.processes import STAKES
 
 NEEDED = math.log(40)
 

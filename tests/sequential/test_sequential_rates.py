@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from judgeharness_integrations.analysis.sequential import log_e_rate, rate_interval
-from judgeharness_integrations.analysis.sequential.processes import most_below
+from judgeharness_integrations.analysis.sequential import log_e_rate, most_below, rate_interval
 
 NEEDED = math.log(40)  # the end of a 95 % interval
 

@@ -17,8 +17,8 @@ from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates import Gate, Gates, check_gates
 from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.judging.cascading import Until, settled
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.judging.until import Until, settled
 
 
 def cases(count: int, *, clusters: int | None = None, failing: int = 10) -> list[AnswerCase]:

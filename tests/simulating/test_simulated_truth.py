@@ -13,10 +13,10 @@ from scipy.stats import multivariate_normal, norm
 
 from judgeharness_integrations import VerdictRow
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.analysis.aggregation.statistics import position_bias
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.testing import SimulatedJudge, SimulatedTruth
-from judgeharness_integrations.testing.truth import bivariate_cdf
+from judgeharness_integrations.testing.judges import bivariate_cdf
 
 N = 900
 QUALITY = 0.6

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.statistics.clusters import (
+from judgeharness_integrations.analysis.statistics.means import (
     ClusterSums,
     careful_effect,
     cluster_degrees,
@@ -21,10 +21,10 @@ from judgeharness_integrations.analysis.statistics.clusters import (
     clustered_error,
     effect_of_copies,
     effective_number,
+    estimate,
+    t_quantile,
 )
-from judgeharness_integrations.analysis.statistics.means import estimate, t_quantile
-from judgeharness_integrations.analysis.statistics.proportions import exact_interval, wilson_of, worth_of
-from judgeharness_integrations.analysis.statistics.tally import Tally
+from judgeharness_integrations.analysis.statistics.proportions import Tally, exact_interval, wilson_of, worth_of
 
 
 def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgeharness_integrations.analysis.statistics.counts import beta_binomial, binomial, likely_counts, log_ways
+from judgeharness_integrations.analysis.statistics.paired import beta_binomial, binomial, likely_counts, log_ways
 
 
 def test_the_ways_to_choose_are_their_logarithm() -> None:

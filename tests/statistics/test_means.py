@@ -19,8 +19,7 @@ from judgeharness_integrations.analysis.statistics.means import (
     z_p,
     z_quantile,
 )
-from judgeharness_integrations.analysis.statistics.proportions import wilson_of
-from judgeharness_integrations.analysis.statistics.tally import share_estimate
+from judgeharness_integrations.analysis.statistics.proportions import share_estimate, wilson_of
 
 
 def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:

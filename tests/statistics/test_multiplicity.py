@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from judgeharness_integrations.analysis.statistics.multiplicity import (
+from judgeharness_integrations.analysis.statistics.proportions import (
     bonferroni_level,
     harmonic,
     holm,

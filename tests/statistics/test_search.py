@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.analysis.statistics.search import bisected, bisected_each, fewest, fewest_for_good, last
+from judgeharness_integrations.analysis.statistics.paired import bisected, bisected_each, fewest, fewest_for_good, last
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 3, 64, 65_537, 99_999, 100_000])

@@ -1,4 +1,4 @@
-"""Certificates written again from docs/calibration.md, and compared on random votes."""
+"""Certificates written again from docs/answers/right.md, and compared on random votes."""
 
 from __future__ import annotations
 

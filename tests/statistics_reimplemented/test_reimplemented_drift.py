@@ -1,4 +1,4 @@
-"""The answers of daily drift checks written again from docs/calibration.md, on random days of a noisy judge."""
+"""The answers of daily drift checks written again from their definition, on random days of a noisy judge."""
 
 from __future__ import annotations
 

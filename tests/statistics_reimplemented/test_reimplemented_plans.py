@@ -1,4 +1,4 @@
-"""Numbers of cases written again from docs/calibration.md, in numpy and scipy, and compared."""
+"""Numbers of cases written again from docs/answers/how-many.md, in numpy and scipy, and compared."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from scipy.special import betaincc, betaln, gammaln, logsumexp
 
 from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.gates.sequential import Evidence, weigh
-from judgeharness_integrations.analysis.sequential import log_e_rate, mean_interval
-from judgeharness_integrations.analysis.sequential.processes import STAKES
+from judgeharness_integrations.analysis.sequential import STAKES, log_e_rate, mean_interval
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from support.browser import Visit
 
-__all__ = ["Server", "at", "heading", "overflow", "press", "said", "served"]
+__all__ = ["Server", "at", "heading", "overflow", "press", "said", "served", "to_list"]
 
 _COMMAND = "from judgeharness_integrations.cli import main; raise SystemExit(main())"
 
@@ -78,6 +78,11 @@ def at(visit: Visit, pair_id: str) -> None:
 def press(visit: Visit, key: str, pair_id: str) -> None:
     visit.page.keyboard.press(key)
     at(visit, pair_id)
+
+
+def to_list(visit: Visit) -> None:
+    visit.page.keyboard.press("l")
+    visit.until("document.querySelector('.items') !== null")
 
 
 def overflow(page: Page) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.certifying.applying import sureness
 from judgeharness_integrations.analysis.certifying.sequence import certified_steps, fewest_accepted, p_values
-from judgeharness_integrations.analysis.certifying.sureness import sureness
 from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
@@ -58,28 +58,43 @@ def truth_of(scores: Floats, wrong: Bools, grid: Sequence[float]) -> tuple[Float
 
 
 @cache
-def _recorded() -> tuple[VerdictRow, ...]:
-    return tuple(row for row in read_log(LLMBAR) if row.judge.startswith("GPT-4/"))
+def _recorded(family: str) -> tuple[VerdictRow, ...]:
+    return tuple(row for row in read_log(LLMBAR) if row.judge.startswith(f"{family}/"))
 
 
 @cache
-def gpt4_rows(prompts: int = 15, *, first: int = 0) -> tuple[VerdictRow, ...]:
-    """The votes of GPT-4 under some of its 15 prompts on LLMBar, both orders, as samples of one judge."""
-    rows = _recorded()
+def family_rows(family: str, prompts: int, *, first: int = 0, swapped: bool = True) -> tuple[VerdictRow, ...]:
+    """The votes of a model under some of its prompts on LLMBar, both orders or one, as samples of one judge."""
+    rows = _recorded(family)
     names = sorted({row.judge for row in rows})
     chosen = [names[(first + place) % len(names)] for place in range(prompts)]
     places = {name: place for place, name in enumerate(chosen)}
-    return tuple(replace(row, judge="gpt-4", repetition=places[row.judge]) for row in rows if row.judge in places)
+    named = family.lower()
+    return tuple(
+        replace(row, judge=named, repetition=places[row.judge])
+        for row in rows
+        if row.judge in places and (swapped or not row.swapped)
+    )
 
 
 @cache
-def gpt4_cases(prompts: int = 15, *, first: int = 0) -> tuple[Floats, Bools]:
+def family_cases(family: str, prompts: int, *, first: int = 0, swapped: bool = True) -> tuple[Floats, Bools]:
     """The consistency of each case (-1 where nothing is decided) and whether the majority is wrong."""
-    cases = list(case_decisions(gpt4_rows(prompts, first=first), rule("majority")))
+    cases = list(case_decisions(family_rows(family, prompts, first=first, swapped=swapped), rule("majority")))
     decided = np.array([case.decision.status == "decided" for case in cases])
     sure = [sureness(case, "consistency", numeric=False, tolerance=1.0) for case in cases]
     wrong = np.array([case.decision.verdict != case.gold for case in cases])
     return np.where(decided, np.array(sure, dtype=float), -1.0), wrong & decided
+
+
+def gpt4_rows(prompts: int = 15, *, first: int = 0) -> tuple[VerdictRow, ...]:
+    """The votes of GPT-4 under some of its 15 prompts."""
+    return family_rows("GPT-4", prompts, first=first)
+
+
+def gpt4_cases(prompts: int = 15, *, first: int = 0) -> tuple[Floats, Bools]:
+    """The consistency of each case by these votes, and whether the majority is wrong."""
+    return family_cases("GPT-4", prompts, first=first)
 
 
 def drawn(

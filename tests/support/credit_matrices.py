@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from judgeharness_integrations.analysis.ranking.correctness import Policy, decisions_of
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Policy, decisions_of
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:

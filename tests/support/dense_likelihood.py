@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.credits import Credits
+    from judgeharness_integrations.analysis.ranking.correctness import Credits
 
 POINTS = 400 / np.log(10)
 

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import special
 
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,7 +38,7 @@ from openevals.llm import create_llm_as_judge
 
 from judgeharness_adk.invocations import Question, invocation_case
 from judgeharness_adk.judges import JUDGES
-from judgeharness_adk.judges.sentences import SentencesCase
+from judgeharness_adk.judges.metrics import SentencesCase
 from judgeharness_integrations import AnswerCase, PairwiseCase
 from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge
 from judgeharness_integrations.benchmark.pair import FailureType, Taxonomy

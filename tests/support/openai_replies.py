@@ -37,6 +37,10 @@ class Reply:
         """Write this reply to the connection `http` came from."""
         raise NotImplementedError
 
+    def document(self, request: Request) -> tuple[int, dict[str, Any]]:
+        """The status and the body, as a batch reports them."""
+        raise NotImplementedError
+
     def billed(self, request: Request) -> Billed | None:
         """What the provider bills for this reply, if it bills anything."""
         del request
@@ -153,11 +157,14 @@ class _Answered(Reply):
     answer: Answer
 
     async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
-        status, document = request.wire.render(self._coded(request), request)
+        status, document = self.document(request)
         if request.stream and status == OK:
             return await _send_stream(http, request, request.wire.chunks(document, request))
         headers = {**_request_id(request), **request.wire.headers(self.answer, request)}
         return web.json_response(document, status=status, headers=headers)
+
+    def document(self, request: Request) -> tuple[int, dict[str, Any]]:
+        return request.wire.render(self._coded(request), request)
 
     def _coded(self, request: Request) -> Answer:
         """The answer with the code that the request announces, and in an object where its schema asks for one."""
@@ -191,8 +198,11 @@ class _Failed(Reply):
     headers: Mapping[str, str]
 
     async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
-        body = request.wire.failure(self.code, *self.told)
+        _, body = self.document(request)
         return web.json_response(body, status=self.code, headers={**_request_id(request), **self.headers})
+
+    def document(self, request: Request) -> tuple[int, dict[str, Any]]:
+        return self.code, request.wire.failure(self.code, *self.told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

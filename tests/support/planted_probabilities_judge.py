@@ -24,6 +24,7 @@ class PlantedJudge:
         shift: What is added to all of them, as by another model of the same name.
         constant: The probability of every answer, whatever the case.
         wordings: Perturbation -> what it adds to the log odds.
+        resolved: The model that answers say they came from, as where `model` is an alias.
     """
 
     temperature: float = 1.0
@@ -33,6 +34,7 @@ class PlantedJudge:
     wordings: dict[str, float] = field(default_factory=dict)
     seed: int = 0
     model: str = "planted-1"
+    resolved: str | None = None
     name: str = "planted"
     retested: float = 0.05
     supports: frozenset[str] = frozenset({"negated", "two_way_choice", "irrelevant_sentence"})
@@ -54,7 +56,8 @@ class PlantedJudge:
         share = round(1 - share if name == "negated" else share, 2)
         shares = {"PASS": share, "FAIL": round(1 - share, 2)}
         verdict = "PASS" if share >= 0.5 else "FAIL"
-        return Judgment(answers=(Answer(criterion="correct", verdict=verdict, probabilities=shares),))
+        answer = Answer(criterion="correct", verdict=verdict, probabilities=shares)
+        return Judgment(answers=(answer,), model=self.resolved)
 
 
 def planted_cases(count: int, *, labelled: int | None = None, seed: int = 1, spread: float = 4.0) -> list[AnswerCase]:

@@ -140,9 +140,7 @@ class ProviderServer:
     async def _serve(self, started: Future[tuple[str, Callable[[], object]]]) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=_LARGEST_BODY)
-        for wire in (*ROUTES, DECISIONS):
-            app.router.add_post(wire.path, functools.partial(self._complete, wire))
-        app.router.add_get("/v1/models", _list_models)
+        self._add_routes(app.router)
         if not self._keep_alive:
             app.on_response_prepare.append(_close_after)
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS, access_log=None)
@@ -156,6 +154,11 @@ class ProviderServer:
             started.set_exception(error)
         finally:
             await runner.cleanup()
+
+    def _add_routes(self, router: web.UrlDispatcher) -> None:
+        for wire in (*ROUTES, DECISIONS):
+            router.add_post(wire.path, functools.partial(self._complete, wire))
+        router.add_get("/v1/models", _list_models)
 
     async def _complete(self, wire: Wire, http: web.Request) -> web.StreamResponse:
         with self._counted():

@@ -209,7 +209,7 @@ async def counted(reader: Reader, *, every: int = 1) -> Counted:
     return Counted(len(lists[0]), forged, len(lists[1]), lost)
 
 
-if __name__ == "__main__":  # PYTHONPATH=tests python -m support.quoting [7]: the table of docs/how-to/hardening.md
+if __name__ == "__main__":  # PYTHONPATH=tests python -m support.quoting [7]: the counts in docs/answers/check.md
     for name in READERS:
         found = asyncio.run(counted(READERS[name], every=int((sys.argv[1:] or ["1"])[0])))
         print(f"| {name} | {found.line} |", flush=True)  # noqa: T201

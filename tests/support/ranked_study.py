@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from judgeharness_integrations.analysis.ranking import RankReport, RankRequest
-from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
+from judgeharness_integrations.analysis.ranking.panels import JudgeFacts
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard
 from judgeharness_integrations.analysis.ranking.studying import RankStudy, study
 from support.credit_matrices import answers

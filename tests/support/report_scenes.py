@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from judgeharness_integrations.analysis.agreement import Panel
-from judgeharness_integrations.analysis.agreement.annotating import annotated
+from judgeharness_integrations.analysis.agreement.panelfiles import annotated
 from judgeharness_integrations.analysis.calibration import CalibrationState
-from judgeharness_integrations.analysis.gates.report import GateCheck, GateReport
+from judgeharness_integrations.analysis.gates.gate import GateCheck, GateReport
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.verdictlog.row import VerdictRow

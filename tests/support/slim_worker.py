@@ -13,7 +13,9 @@ import signal
 import sys
 import threading
 import traceback
-from typing import Any
+import zlib
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
 
 import psycopg  # noqa: F401 - so that children need not import it
 import sqlalchemy.dialects.postgresql.psycopg
@@ -21,10 +23,13 @@ import sqlalchemy.dialects.sqlite  # noqa: F401
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.tiers import TieredJudge
 from judgeharness_integrations.verdictlog import SqlLog
 from support.loopback_cases import pairs
 
-__all__ = ["LoopbackJudge", "harness"]
+__all__ = ["LoopbackJudge", "harness", "judge_at_half", "serve"]
+
+Measure: TypeAlias = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
 
 
 class LoopbackJudge:
@@ -53,26 +58,45 @@ class LoopbackJudge:
         return Judgment(answers=(Answer(verdict=verdict),), input_tokens=10, output_tokens=1)
 
 
+class _NoRoom(Exception):  # noqa: N818 - as a provider's client raises it
+    status_code = 429
+
+
+class _AtHalf(LoopbackJudge):
+    """The same at a tier that has no room for a quarter of the probes."""
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Refuse, or return the server's verdict."""
+        if not zlib.crc32(f"{probe.case_id}/{probe.perturbation.name}/{probe.repetition}".encode()) % 4:
+            raise _NoRoom
+        return await super().judge(probe)
+
+
+def judge_at_half(port: int) -> TieredJudge:
+    """Return the judge of the kill tests, which is asked at half the price first."""
+    return TieredJudge(tier="flex", cheaper=_AtHalf(port), standard=LoopbackJudge(port))
+
+
 def harness(log: Any, run: str, **options: Any) -> JudgeHarness:
     """Return the design of the kill tests: both orders, three times each."""
     return JudgeHarness.standard("pairwise", log=log, run=run, observers=(), **options)
 
 
 async def _measure(order: dict[str, Any]) -> None:
-    judge = LoopbackJudge(order["port"])
+    judge = judge_at_half(order["port"])
     with SqlLog(order["log"]) as log, log.claim(order["run"]):
         one = harness(log, order["run"], max_concurrency=order["concurrency"])
         async for _ in one.aevaluate_many(judge, pairs(order["cases"], order["count"])):
             pass
 
 
-def _child(order: dict[str, Any]) -> None:
+def _child(order: dict[str, Any], measure: Measure) -> None:
     """Measure and end the process, leaving the parent's pipes alone."""
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     try:
-        asyncio.run(_measure(order))
+        asyncio.run(measure(order))
     except BaseException:  # noqa: BLE001 - the test shows it
         traceback.print_exc()
         sys.stderr.flush()
@@ -80,14 +104,14 @@ def _child(order: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def _serve() -> None:
+def serve(measure: Measure) -> None:
     """Answer orders: `start` gives the pid of a child, `wait` its wait status, `threads` their number here."""
     children: set[int] = set()
     for line in sys.stdin:
         order = json.loads(line)
         if order["do"] == "start":
             if not (pid := os.fork()):
-                _child(order)
+                _child(order, measure)
             children.add(pid)
             reply: Any = pid
         elif order["do"] == "wait":
@@ -106,4 +130,4 @@ if __name__ == "__main__":
         asyncio.run(_measure(json.loads(sys.argv[1])))
         sys.stdout.write(json.dumps(sorted(sys.modules)) + "\n")
     else:
-        _serve()
+        serve(_measure)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, PairwiseCase
-from judgeharness_integrations.judging.bench import GARBAGE, Bench, Native, Script
+from judgeharness_integrations.judging.adapterkit import GARBAGE, Bench, Native, Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

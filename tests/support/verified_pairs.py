@@ -28,7 +28,7 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
 )
 from judgeharness_integrations.judging.chatmodels import Completion, Prompt
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 
 __all__ = [
     "DOCUMENT",

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["WORKER", "Child", "Zygote", "worker_environment"]
+__all__ = ["BATCH_WORKER", "WORKER", "Child", "Zygote", "worker_environment"]
 
 WORKER = (sys.executable, "-m", "support.slim_worker")
+BATCH_WORKER = (sys.executable, "-m", "support.batch_worker")
 
 
 def worker_environment() -> dict[str, str]:
@@ -53,11 +54,11 @@ class Child:
 class Zygote:
     """Starts children; their errors go to a file."""
 
-    def __init__(self, errors: Path) -> None:
+    def __init__(self, errors: Path, worker: tuple[str, ...] = WORKER) -> None:
         self._errors = errors
         self._file = errors.open("w", encoding="utf-8")
         self._process = subprocess.Popen(  # noqa: S603
-            WORKER,
+            worker,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._file,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import stat
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations import JudgeHarness, VerdictRow, read_log, write_log
-from judgeharness_integrations.judging.recording import recording, to_file
+from judgeharness_integrations.judging.running import recording, to_file
 from judgeharness_integrations.verdictlog import JsonlLog, SqlLog
 
 ROW = VerdictRow(case_id="c", verdict="PASS", reasoning="fine", attributes={"topic": "law"})
@@ -82,7 +83,9 @@ def test_no_text_of_an_export_is_a_formula(tmp_path_factory: pytest.TempPathFact
     with path.open(encoding="utf-8", newline="") as file:
         for cells in csv.reader(file):
             for cell in cells:
-                assert not cell.startswith(tuple(_RUN_BY_SPREADSHEETS)) or float(cell)  # a number is none
+                assert not cell.startswith(tuple(_RUN_BY_SPREADSHEETS)) or math.isfinite(
+                    float(cell)
+                )  # a number is none
 
 
 def test_numbers_stay_numbers_and_only_rows_with_formulas_say_so(tmp_path: Path) -> None:

@@ -340,12 +340,13 @@ def test_long_cells_are_read(read: Any) -> None:
 
 @pytest.mark.parametrize("name", ["log.txt", "log", "log.csv.bak", "log.gz", "log.json"])
 def test_other_kinds_of_files_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
     with pytest.raises(LogFormatError, match=r"a verdict log is .csv or .jsonl"):
         read_log(tmp_path / name)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LogFormatError, match=r"cannot be read .No such file"):
+    with pytest.raises(LogFormatError, match=r"cannot be read: there is no such file"):
         read_log(tmp_path / "no.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(LogFormatError, match=r"cannot be read .Is a directory"):
@@ -403,3 +404,9 @@ def test_more_answers_than_are_remembered_are_read_all_the_same(
     monkeypatch.setattr("judgeharness_integrations.verdictlog.decoding._MOST_ANSWERS", 1)
     (tmp_path / "log.csv").write_text("case_id,verdict\na,1.5\nb,2.5\nc,1.5\nd,2.5\n")
     assert [row.verdict for row in read_log(tmp_path / "log.csv")] == [1.5, 2.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize("name", ["log", "log.csv", "log.jsonl"])
+def test_a_file_or_folder_that_is_missing_is_said_to_be(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LogFormatError, match=f"{name}: cannot be read: there is no such file or folder; give the name"):
+        read_log(tmp_path / name)

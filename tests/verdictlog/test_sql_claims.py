@@ -11,7 +11,7 @@ from support.databases import fresh_database
 
 from judgeharness_integrations._errors import RunBusyError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql import claims
+from judgeharness_integrations.verdictlog.sql import log as claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

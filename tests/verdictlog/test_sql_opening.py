@@ -12,7 +12,7 @@ from judgeharness_integrations._errors import LogStorageError, NotInstalledError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 from judgeharness_integrations.verdictlog.sql import store
 from judgeharness_integrations.verdictlog.sql import store as schema
-from judgeharness_integrations.verdictlog.sql.engines import address_of
+from judgeharness_integrations.verdictlog.sql.store import address_of
 
 ROW = VerdictRow(case_id="c", verdict="A", probe_hash="h")
 
@@ -127,7 +127,7 @@ def test_a_log_of_a_newer_version_is_refused(database: str) -> None:
         connection.execute(text("INSERT INTO judgeharness_schema VALUES (99, 'tomorrow')"))
         connection.commit()
     with pytest.raises(
-        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 4\): upgrade"
+        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 5\): upgrade"
     ):
         SqlLog(database)
 

@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import RunBusyError, UnknownNameError, Us
 from judgeharness_integrations.analysis.spending import UsageSums
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
-from judgeharness_integrations.verdictlog.sql.claims import is_claimed, lock_file
+from judgeharness_integrations.verdictlog.sql.log import is_claimed, lock_file
 
 RECORD = RunRecord(
     run="r1 \ud83d",
@@ -39,6 +39,14 @@ def test_a_record_comes_back_as_it_was(sql_log: SqlLog) -> None:
     assert sql_log.record(RECORD.run) == RECORD
     assert sql_log.record("r2") is None
     assert sql_log.records() == [early, RECORD]
+
+
+def test_how_many_cases_a_judge_was_to_be_asked_about() -> None:
+    two = replace(RECORD, config={"judges": [{"name": "cheap"}, {"name": "strong"}]})
+    assert two.planned(["cheap", "strong"]) == {"cheap": 5, "strong": 5}
+    in_turn = replace(two, config={**two.config, "cascade": ["cheap", "strong", "people"]})
+    assert in_turn.planned(["cheap", "strong"]) == {"cheap": 5}
+    assert replace(two, planned_cases=None).planned(["cheap"]) == {}
 
 
 def test_a_run_begins_once(sql_log: SqlLog) -> None:

@@ -5,14 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Settled, Unready
-from judgeharness_adk.judges.rubrics import (
+from judgeharness_adk.judges.metrics import (
     FinalResponseMatchJudge,
     FinalResponseQualityJudge,
+    HallucinationsJudge,
     ToolUseQualityJudge,
     TrajectoryQualityJudge,
+    UserSimulatorJudge,
 )
-from judgeharness_adk.judges.sentences import HallucinationsJudge
-from judgeharness_adk.judges.users import UserSimulatorJudge
 
 __all__ = ["JUDGES", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 

@@ -26,9 +26,8 @@ from google.genai.types import Content, Part
 from pydantic import ValidationError
 
 from judgeharness_adk import _seams
-from judgeharness_adk.hooks import Hooked, Hooks, reread
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case, part_name
-from judgeharness_adk.models import JudgeModel
+from judgeharness_adk.models import Hooked, Hooks, JudgeModel, reread
 from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.judging.adapters import VersionRange
 from judgeharness_integrations.judging.answer import ModelAnswer

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from judgeharness_integrations.judging.judge import Answer
-from judgeharness_integrations.judging.quotations import may_quote, quotations
+from judgeharness_integrations.judging.parsing import may_quote, quotations
 from judgeharness_integrations.verdictlog.row import Verdict
 
 MARKUP = " *_`#>-\u2022+\"'\u201c\u201d\u2018\u2019\u200b\ufeff"  # markdown, bullets, quotes, invisible characters

@@ -16,8 +16,7 @@ from functools import lru_cache
 
 from judgeharness_adk.reading.rubrics import Field, bare, clip, comparable, fields, own_text, stated
 from judgeharness_integrations.judging.judge import Answer
-from judgeharness_integrations.judging.parsing import object_of
-from judgeharness_integrations.judging.quotations import may_quote, quotations, without_quoted
+from judgeharness_integrations.judging.parsing import may_quote, object_of, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from judgeharness_adk.results.records import AdkResult
-from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
+from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import variance_split
-from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.design import Fingerprint
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.verdictlog.plain import number_text, safe_text
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, boundary
+from judgeharness_integrations.reporting.text import under_passport
+from judgeharness_integrations.verdictlog.encoding import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _MOST = 20  # sentences; invocations with rubrics of their own may have one each
@@ -279,7 +279,7 @@ def _calibration(result: HarnessResult, criterion: str) -> str:
         return "unknown"
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
-        return "uncalibrated"
+        return safe_text(under_passport(result, criterion) or "uncalibrated", 80)
     if not state.valid:
         return safe_text(str(state), 80)
     if criterion not in report.criteria:

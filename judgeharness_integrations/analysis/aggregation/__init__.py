@@ -1,15 +1,15 @@
 """Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
 
 from judgeharness_integrations.analysis.aggregation.curtailing import curtails, needed, settled
-from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
-from judgeharness_integrations.analysis.aggregation.decision import Decision, Status, abstained, decided, not_graded
-from judgeharness_integrations.analysis.aggregation.position import PositionBias, position_bias
-from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
+from judgeharness_integrations.analysis.aggregation.folds import Decision, Status, abstained, decided, not_graded
+from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, decide, quorum, rule
 from judgeharness_integrations.analysis.aggregation.statistics import (
+    PositionBias,
     VarianceSplit,
     agreement,
     chance_consistency,
     modal_share,
+    position_bias,
     variance_split,
 )
 from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson

@@ -9,17 +9,16 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER
 from judgeharness_integrations.analysis.aggregation.curtailing import settled
-from judgeharness_integrations.analysis.aggregation.deciding import (
+from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, not_graded
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, is_numeric
+from judgeharness_integrations.analysis.aggregation.rules import (
     PLANNED_SAMPLES,
+    Rule,
     check_rule_fits,
     decide,
     samples_planned,
 )
-from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.statistics import distance_share, modal_share
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, REUSED_FROM

@@ -16,13 +16,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, product
+from itertools import accumulate, product, zip_longest
 from typing import Any, Protocol, cast
 
-from judgeharness_integrations.analysis.aggregation import labels, numbers, orders, probabilities
-from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
-from judgeharness_integrations.analysis.aggregation.decision import Decision
-from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule
+from judgeharness_integrations.analysis.aggregation import folds
+from judgeharness_integrations.analysis.aggregation.folds import Decision
+from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule, decide, quorum
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
 
 
@@ -247,11 +246,36 @@ def curtails(rule: Rule) -> str | None:
         return curtails(function.labels) or curtails(function.numbers)
     if not isinstance(function, Bound):
         return f"what rule {rule.name} makes of further samples is not known: it is a function of the caller's own"
-    if function.function in (probabilities.mean_probability, probabilities.expected_score):
+    if function.function in folds.PROBABILITY_RULES:
         return f"every further probability can change what rule {rule.name} decides"
     if function.function not in _RULES:
         return f"every further score can change what rule {rule.name} decides: scores have no bounds"
     return None
+
+
+def asking_order(samples: Sequence[tuple[int, bool]], rule: Rule, *, swapped_first: bool = False) -> list[int]:
+    """Return the places of samples in the order in which early stopping asks them.
+
+    `swap_consensus` cannot stop before it knows both orders, so that these take turns: a steady judge is asked 4 of 6
+    samples, one order after the other 5. Other rules count, and stop no sooner in any order.
+
+    Args:
+        samples: repetition of each sample in plan order, and whether it swaps.
+        rule: the rule that stops.
+        swapped_first: which of the two orders begins.
+
+    """
+    places = range(len(samples))
+    if not any(_takes_turns(part) for part in _parts((), rule)):
+        return list(places)
+    by_repetition = sorted(places, key=lambda place: samples[place][0])
+    sides = [[place for place in by_repetition if samples[place][1] == swaps] for swaps in (False, True)]
+    first, second = reversed(sides) if swapped_first else sides
+    return [place for pair in zip_longest(first, second) for place in pair if place is not None]
+
+
+def _takes_turns(rule: Rule) -> bool:
+    return isinstance(rule.function, Bound) and rule.function.function is folds.swap_consensus
 
 
 def settled(
@@ -332,7 +356,7 @@ def _swap_consensus(rows: Sequence[VerdictRow], remaining: Sequence[bool], _: Ma
 
 
 def _net_preference(rows: Sequence[VerdictRow], remaining: Sequence[bool], _: Mapping[str, Fraction]) -> Settling:
-    sides = [orders.PREFERENCE.get(row.verdict) for row in rows if row.verdict is not None]
+    sides = [folds.PREFERENCE.get(row.verdict) for row in rows if row.verdict is not None]
     unequal = SwapConsensus(rows, remaining).refused
     return NetPreference(sum(side or 0 for side in sides), len(remaining), unequal or None in sides)
 
@@ -343,20 +367,20 @@ def _share(planned: int, values: Mapping[str, Fraction]) -> int:
 
 
 _RULES: Mapping[Any, _Begin] = {
-    labels.majority: _plurality(lambda _planned, _values: 1),
-    labels.strict_majority: _plurality(lambda planned, _values: planned // 2 + 1),
-    labels.supermajority: _plurality(_share),
-    labels.abstain_on_disagreement: _plurality(lambda planned, _values: planned),
-    numbers.mode: _plurality(lambda _planned, _values: 1),
-    numbers.median: _median,
-    orders.swap_consensus: _swap_consensus,
-    orders.net_preference: _net_preference,
+    folds.majority: _plurality(lambda _planned, _values: 1),
+    folds.strict_majority: _plurality(lambda planned, _values: planned // 2 + 1),
+    folds.supermajority: _plurality(_share),
+    folds.abstain_on_disagreement: _plurality(lambda planned, _values: planned),
+    folds.mode: _plurality(lambda _planned, _values: 1),
+    folds.median: _median,
+    folds.swap_consensus: _swap_consensus,
+    folds.net_preference: _net_preference,
 }
 
 
 _PAIRS = (("PASS", "FAIL"), ("A", "B"))  # the positive label first
 _FEWEST = 3  # a majority of one says nothing about a rate
-_MAJORITIES = (labels.majority, labels.strict_majority)
+_MAJORITIES = (folds.majority, folds.strict_majority)
 
 
 def unbiased_rate(rows: Sequence[VerdictRow], rule: Rule, *, planned: int) -> float | None:

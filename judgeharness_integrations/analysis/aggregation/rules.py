@@ -1,4 +1,4 @@
-"""Rules by name: `supermajority(2/3)` and its kin, written and read back without loss."""
+"""Rules by name, `supermajority(2/3)` and its kin, and one applied with its quorum to the rows of a case."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation import labels, numbers, orders, probabilities
-from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
-from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
+from judgeharness_integrations.analysis.aggregation import folds
+from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, decided, not_graded
+from judgeharness_integrations.analysis.aggregation.grouping import Tally, by_criterion, is_numeric
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_from_json,
+    verdict_text,
+)
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
@@ -32,9 +39,11 @@ class Rule:
     both_orders: bool = False
 
     @property
-    def own(self) -> bool:
-        """Whether it is one of this package: they read verdicts and orders alone, other functions may read anything."""
-        return isinstance(self.function, (Bound, ByKind))
+    def by_verdicts(self) -> bool:
+        """Whether verdicts and orders are all it reads: rules of probabilities and functions of others read more."""
+        if isinstance(self.function, ByKind):
+            return self.function.labels.by_verdicts and self.function.numbers.by_verdicts
+        return isinstance(self.function, Bound) and self.function.function not in folds.PROBABILITY_RULES
 
     def decide(self, rows: Sequence[VerdictRow]) -> Decision:
         """Return the decision over rows that hold at least one valid sample."""
@@ -90,18 +99,18 @@ _THRESHOLD = _Parameter("2/3", lambda share: 0 < share <= 1, "above 0 and at mos
 _PROBABILITY = _Parameter("0.8", lambda share: 0 < share <= 1, "above 0 and at most 1")
 
 _RULES: dict[str, _Entry] = {
-    "majority": _Entry(labels.majority, "labels"),
-    "strict_majority": _Entry(labels.strict_majority, "labels"),
-    "supermajority": _Entry(labels.supermajority, "labels", parameters={"threshold": _THRESHOLD}),
-    "abstain_on_disagreement": _Entry(labels.abstain_on_disagreement, "labels"),
-    "swap_consensus": _Entry(orders.swap_consensus, "labels", both_orders=True),
-    "net_preference": _Entry(orders.net_preference, "labels", both_orders=True),
-    "median": _Entry(numbers.median, "numbers", parameters=_PASS_AT),
-    "mean": _Entry(numbers.mean, "numbers", parameters=_PASS_AT),
-    "trimmed_mean": _Entry(numbers.trimmed_mean, "numbers", parameters={"share": _SHARE, **_PASS_AT}),
-    "mode": _Entry(numbers.mode, "numbers", parameters=_PASS_AT),
-    "mean_probability": _Entry(probabilities.mean_probability, "labels", parameters={"threshold": _PROBABILITY}),
-    "expected_score": _Entry(probabilities.expected_score, "numbers", parameters=_PASS_AT),
+    "majority": _Entry(folds.majority, "labels"),
+    "strict_majority": _Entry(folds.strict_majority, "labels"),
+    "supermajority": _Entry(folds.supermajority, "labels", parameters={"threshold": _THRESHOLD}),
+    "abstain_on_disagreement": _Entry(folds.abstain_on_disagreement, "labels"),
+    "swap_consensus": _Entry(folds.swap_consensus, "labels", both_orders=True),
+    "net_preference": _Entry(folds.net_preference, "labels", both_orders=True),
+    "median": _Entry(folds.median, "numbers", parameters=_PASS_AT),
+    "mean": _Entry(folds.mean, "numbers", parameters=_PASS_AT),
+    "trimmed_mean": _Entry(folds.trimmed_mean, "numbers", parameters={"share": _SHARE, **_PASS_AT}),
+    "mode": _Entry(folds.mode, "numbers", parameters=_PASS_AT),
+    "mean_probability": _Entry(folds.mean_probability, "labels", parameters={"threshold": _PROBABILITY}),
+    "expected_score": _Entry(folds.expected_score, "numbers", parameters=_PASS_AT),
 }
 RULE_NAMES = tuple(sorted(_RULES))
 
@@ -225,3 +234,73 @@ def _fraction(name: str, key: str, text: str, parameter: _Parameter) -> Fraction
     if not parameter.admits(value):
         raise PlanError(f"{key}={text} of rule {name!r} is out of range: it must be {parameter.range}.")
     return value
+
+
+def quorum(planned: int, min_valid: int | None = None) -> int:
+    """Return how many valid samples a verdict needs: at least half of the planned ones, and at least one."""
+    return max(1, (planned + 1) // 2 if min_valid is None else min_valid)
+
+
+def check_rule_fits(rule: Rule, *, numeric: bool, criterion: str, answer: Verdict | None = None) -> None:
+    """Raise a UsageError, which quotes the `answer`, when a rule for labels meets scores, or the other way round."""
+    holds = "numbers" if numeric else "labels"
+    if rule.kind in ("any", holds):
+        return
+    advice = "use median, mean, trimmed_mean or mode, or --labels" if numeric else "use majority or another label rule"
+    such = "" if answer is None else f" such as {verdict_text(answer)}"
+    raise UsageError(f"rule {rule.name} folds {rule.kind}, but criterion {criterion!r} holds {holds}{such}: {advice}.")
+
+
+def decide(
+    rows: Sequence[VerdictRow],
+    rule: Rule,
+    *,
+    planned: int | None = None,
+    min_valid: int | None = None,
+    checked: bool = False,
+    tally: Tally | None = None,
+) -> Decision:
+    """Decide one case and criterion.
+
+    Args:
+        rows: its rows, failures included, in any order.
+        rule: how to fold them.
+        planned: how many samples were to be asked; the rows present, for a log from elsewhere.
+        min_valid: the quorum; see `quorum`.
+        checked: the rule is known to fit the verdicts; whoever decides many cases checks once.
+        tally: the counts of the rows, for who has them already.
+
+    """
+    planned = len(rows) if planned is None else planned
+    if len(rows) < planned:
+        return not_graded(f"{planned - len(rows)} of {planned} planned samples were not asked")
+    valid = sum(row.answered for row in rows) if tally is None else tally.outcomes["ok"]
+    if valid < (needed := quorum(planned, min_valid)):
+        return not_graded(f"{valid} valid of {planned} samples, {needed} needed")
+    if not checked:
+        numeric = is_numeric(rows) if tally is None else tally.numeric
+        check_rule_fits(rule, numeric=bool(numeric), criterion=rows[0].criterion)
+    return rule.decide(rows)
+
+
+PLANNED_SAMPLES = "planned_samples"  # attribute of the rows of a case that early stopping may have cut short
+
+
+def samples_planned(rows: Iterable[VerdictRow]) -> int:
+    """Return how many samples the rows of one case say were planned for it with early stopping; 0 where none does.
+
+    Such a sample has no fixed size, whether or not it was cut short: rates that compare what was asked early with
+    what was asked late are those of the cases that went on, the divided ones.
+    """
+    most = 0
+    for row in rows:
+        if PLANNED_SAMPLES in row.attributes:
+            most = max(most, _whole(row.attributes[PLANNED_SAMPLES]))
+    return most
+
+
+def _whole(value: str | float) -> int:
+    """Return a whole number, which a CSV file holds as text; 0 for what is none."""
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else 0
+    return int(value) if is_number(value) else 0

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, advantage
 from judgeharness_integrations.analysis.agreement.alttestreport import (
     AltTest,
     AltTestReport,
@@ -25,13 +24,21 @@ from judgeharness_integrations.analysis.agreement.alttestreport import (
     epsilon_fits,
     turnouts,
 )
-from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
-from judgeharness_integrations.analysis.agreement.closeness import Closeness, ScoreLike, closeness, scores_of
+from judgeharness_integrations.analysis.agreement.closeness import (
+    Ballots,
+    Closeness,
+    Replies,
+    ScoreLike,
+    closeness,
+    scores_of,
+)
 from judgeharness_integrations.analysis.agreement.humans import Ceiling, ceilings, constant_advantages, fellows
 from judgeharness_integrations.analysis.agreement.hypothesis import (
     FEWEST_CLUSTERS,
+    Advantage,
     Tested,
     WinningRate,
+    advantage,
     benjamini_yekutieli,
     clustered_test,
     rho_difference,

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from judgeharness_integrations._rendering import Rendered
+from judgeharness_integrations._lazy import Rendered
 from judgeharness_integrations.analysis.agreement.humans import Ceiling, Fellow
 from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
 from judgeharness_integrations.analysis.agreement.panel import Panel
+from judgeharness_integrations.verdictlog.encoding import listed
 
 _GUIDANCE = ((0.2, "experts"), (0.15, "skilled annotators"), (0.1, "a crowd"))
 _SAME = 1e-9
@@ -122,9 +123,8 @@ class Scope:
         apart = [f"{one.annotator} ({', '.join(one.outlying)})" for one in self.fellows if one.outlying]
         if not apart:
             return []
-        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
         chance = f"{0.05 * len(self.fellows):.2g} of {len(self.fellows)} by chance"
-        named = f"{', '.join(apart[:_NAMED])}{more}; read their labels before relying on this panel ({chance})"
+        named = f"{listed(apart, _NAMED)}; read their labels before relying on this panel ({chance})"
         return [f"outside the 95 % prediction interval of the other annotators: {named}"]
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally, advantage
-from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
-from judgeharness_integrations.analysis.agreement.closeness import Closeness
-from judgeharness_integrations.analysis.agreement.hypothesis import rejections, t_test
+from judgeharness_integrations.analysis.agreement.closeness import Ballots, Closeness, Replies
+from judgeharness_integrations.analysis.agreement.hypothesis import Advantage, Tally, advantage, rejections, t_test
 from judgeharness_integrations.analysis.statistics.agreement import chance_corrected
 from judgeharness_integrations.verdictlog.row import verdict_text
 

@@ -1,24 +1,16 @@
-"""Coefficients of agreement with intervals: of a group of raters, of every pair, of a rater who never varies."""
+"""Coefficients of agreement with intervals by resampling: of a group, of every pair, of a rater who never varies."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.agreement.bootstrap import (
-    Bootstrap,
-    Coefficient,
-    Resamples,
-    Sample,
-    known,
-    measure,
-    unmeasured,
-)
 from judgeharness_integrations.analysis.agreement.coefficients import (
     Metric,
     Pair,
@@ -37,7 +29,293 @@ from judgeharness_integrations.analysis.agreement.ratings import NO_ITEMS, Ratin
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.agreement.coefficients import Codes, Floats
     from judgeharness_integrations.analysis.agreement.ratings import Answers, Scale
+
+_FEWEST = 2
+_UNDEFINED = 0.05
+_DIGITS = 12
+_NOTHING = 1e-20
+_STEEPEST = 0.05  # extreme skew may not turn the limits around
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """How intervals are drawn: `replicates` resamples (0: none) from `seed`, for a coverage of `level`.
+
+    Raises:
+        UsageError: a number of resamples or a level that cannot be.
+
+    """
+
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if self.replicates < 0:
+            raise UsageError(f"{self.replicates} resamples cannot be drawn: give 0 for no interval, or 2000.")
+        if self.seed < 0:
+            raise UsageError(f"the seed is a whole number from 0, not {self.seed}.")
+        if not 0 < self.level < 1:
+            raise UsageError(f"the level of an interval lies between 0 and 1, as 0.95, not at {self.level:g}.")
+
+
+class Resamples(NamedTuple):
+    """Coefficients in resamples (replicates, coefficients) and without one of each unit (units, coefficients).
+
+    `agreeing`: where they are drawn from a posterior and not with replacement, those from the posterior of a prior
+    whose items all raters agree about.
+    """
+
+    drawn: Floats
+    left_out: Floats | None
+    base: Floats
+    agreeing: Floats | None = None
+
+    @property
+    def posterior(self) -> bool:
+        """Whether they are drawn from a posterior."""
+        return self.agreeing is not None
+
+    @classmethod
+    def beside(cls, parts: Sequence[Resamples]) -> Resamples:
+        """Return the resamples of several statistics over the same units."""
+        left = [part.left_out for part in parts if part.left_out is not None]
+        joined = np.concatenate(left, axis=1) if len(left) == len(parts) else None
+        drawn = np.concatenate([part.drawn for part in parts], axis=1)
+        agreeing = [part.drawn if part.agreeing is None else part.agreeing for part in parts]
+        alike = np.concatenate(agreeing, axis=1) if parts[0].posterior else None
+        return cls(drawn, joined, parts[0].base, alike)
+
+    def mean(self, columns: Sequence[int]) -> Resamples:
+        """Return the mean of some coefficients, of those a resample leaves defined."""
+        left = None if self.left_out is None else _mean(self.left_out[:, columns])
+        alike = None if self.agreeing is None else _mean(self.agreeing[:, columns])
+        return Resamples(_mean(self.drawn[:, columns]).round(_DIGITS), left, self.base, alike)
+
+
+def _mean(values: Floats) -> Floats:
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(defined, values, 0.0).sum(axis=1) / defined.sum(axis=1)
+    return mean[:, None]
+
+
+def resamples(statistic: Statistic, units: Units, bootstrap: Bootstrap) -> Resamples:
+    """Return the coefficients of every resample; the same seed gives the same."""
+    blocks, agreeing = [], []
+    for weights in units.draws(bootstrap.replicates, bootstrap.seed):
+        blocks.append(statistic.estimate(weights).value)
+        if units.split is not None:
+            agreeing.append(statistic.estimate(np.where(units.split, 0.0, weights)).value)
+    if not blocks:
+        return Resamples(np.empty((0, statistic.coefficients)), None, units.base)
+    # the last digits of equal sums differ by the order of adding
+    drawn = np.concatenate(blocks).round(_DIGITS)
+    if units.prior is not None:
+        return Resamples(drawn, None, units.base, agreeing=np.concatenate(agreeing).round(_DIGITS))
+    return Resamples(drawn, statistic.leave_one_out(units.base), units.base)
+
+
+class Drawn(NamedTuple):
+    """An interval or why there is none, and how many resamples left the coefficient undefined."""
+
+    interval: tuple[float, float] | None
+    reason: str
+    undefined: int
+
+
+def drawn_interval(value: float, found: Resamples, column: int, *, units: int, level: float = 0.95) -> Drawn:
+    """Return the interval of one coefficient: the middle of its posterior, else `bca_interval`; see `with_prior`.
+
+    The upper end is where a prior ends whose items all raters agree about: what the other one says of disagreement
+    holds it too low where raters hardly ever disagree (five raters, labels of 2 %, kappa .95: 90 % of samples covered).
+    On planted truths (two to eight raters, labels of 2 to 50 %, kappa of .2 to .98) it covered 93 % and more of 100
+    items, where plain resampling fell to 45 % at labels of 2 %.
+    """
+    if found.agreeing is None or units < _FEWEST:
+        return bca_interval(value, found, column, units=units, level=level)
+    drawn = found.drawn[:, column]
+    defined = drawn[~np.isnan(drawn)]
+    low, high = np.quantile(defined, ((1 - level) / 2, (1 + level) / 2))
+    high = max(high, np.nanquantile(found.agreeing[:, column], (1 + level) / 2))
+    return Drawn((min(float(low), value), max(float(high), value)), "", len(drawn) - len(defined))
+
+
+def bca_interval(value: float, found: Resamples, column: int, *, units: int, level: float = 0.95) -> Drawn:
+    """Return the bias-corrected and accelerated interval of one coefficient (Efron 1987, eq. 6.8).
+
+    On planted truths (two or three raters, two or three labels, 50 and 200 items) its nominal 95 % covered 93.7 to
+    100 %, the most where few items hold a rare label; plain percentiles fell to 91 %.
+
+    Args:
+        value: the coefficient of the sample.
+        found: its resamples.
+        column: which of their coefficients it is.
+        units: how many units the coefficient rests on.
+        level: the nominal coverage.
+
+    """
+    drawn = found.drawn[:, column]
+    defined = np.sort(drawn[~np.isnan(drawn)])
+    undefined = len(drawn) - len(defined)
+    if units < _FEWEST:
+        return Drawn(None, f"an interval needs at least {_FEWEST} items or clusters", undefined)
+    if undefined > _UNDEFINED * len(drawn):
+        return Drawn(None, f"{undefined} of {len(drawn)} resamples leave it undefined", undefined)
+    here = round(value, _DIGITS)
+    below = float((defined < here).mean() + (defined == here).mean() / 2)
+    edge = 0.5 / len(defined)
+    bias = ndtri(min(max(below, edge), 1 - edge))
+    bent = bias + ndtri(np.array([1 - level, 1 + level]) / 2)
+    places = ndtr(bias + bent / np.maximum(1 - _acceleration(found, column) * bent, _STEEPEST))
+    low, high = np.quantile(defined, places)
+    if low == high:
+        return Drawn(None, "it is the same in almost every resample, so resampling gives no interval", undefined)
+    return Drawn((float(low), float(high)), "", undefined)
+
+
+def _acceleration(found: Resamples, column: int) -> float:
+    """Return the skewness of the coefficients without one unit, over 6; 0 where it cannot be told."""
+    if found.left_out is None:
+        return 0.0
+    left = found.left_out[:, column]
+    kept = ~np.isnan(left)
+    base, left = found.base[kept], left[kept]
+    gap = (base @ left) / base.sum() - left if len(left) else left
+    spread = float(base @ gap**2)
+    return float(base @ gap**3) / (6 * spread**1.5) if spread > _NOTHING else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coefficient:
+    """A chance-corrected agreement with its interval.
+
+    Attributes:
+        name: `cohen`, `fleiss`, `alpha` or `gwet`.
+        weights: `none`, `linear` or `quadratic`; of alpha `nominal`, `ordinal`, `interval` or `ratio`.
+        value: 1 is perfect, 0 what chance gives; None where it is undefined.
+        observed: the agreement seen, a share of pairs of answers (weighted: partial agreement counts in part).
+        expected: the agreement chance gives.
+        items: items with at least two answers; only they show agreement.
+        singles: items with one answer, which `fleiss` and `gwet` use for the expected agreement alone.
+        raters: how many raters answered about any of them.
+        categories: how many categories there are.
+        interval: bootstrap interval by item or cluster; None where there is none.
+        undefined: resamples in which it is undefined.
+        reason: why value or interval is None; empty when both are there, or when no interval was asked for.
+
+    """
+
+    name: str
+    weights: str
+    value: float | None
+    observed: float | None
+    expected: float | None
+    items: int
+    singles: int
+    raters: int
+    categories: int
+    interval: tuple[float, float] | None = None
+    undefined: int = 0
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called: `Cohen's kappa, quadratic weights`, `Krippendorff's alpha, ordinal`, `Gwet's AC1`."""
+        plain = self.weights == "none"
+        if self.name == "gwet":
+            return "Gwet's AC1" if plain else f"Gwet's AC2, {self.weights} weights"
+        if self.name == "alpha":
+            return f"Krippendorff's alpha, {self.weights}"
+        kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[self.name]
+        return kappa if plain else f"{kappa}, {self.weights} weights"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        return asdict(self)
+
+
+_NEVER = "no two answers agree, so resampling gives no interval"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """What one coefficient is about: some raters (by place) of ratings."""
+
+    name: str
+    weights: str
+    ratings: Ratings
+    raters: Sequence[int]
+    undefined: str = ""
+
+    def _answers(self) -> Codes:
+        answers: Codes = (self.ratings.codes[list(self.raters)] >= 0).sum(axis=0)
+        return answers
+
+    def units(self) -> int:
+        """How many items or clusters the coefficient rests on."""
+        shared = self._answers() >= _PAIR
+        clusters = self.ratings.clusters
+        return int(shared.sum()) if clusters is None else len(np.unique(clusters[shared]))
+
+    def never_agrees(self) -> bool:
+        """Whether no two answers are the same, which no resample can change: it would give a far too short interval."""
+        if self.weights not in {"none", "nominal"}:
+            return False
+        ordered = np.sort(self.ratings.codes[list(self.raters)], axis=0)
+        return not ((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0)).any()
+
+    def coefficient(self, observed: float, expected: float, value: float, reason: str = "") -> Coefficient:
+        """Return the coefficient without an interval; NaN becomes None, with the reason."""
+        answers = self._answers()
+        items = int((answers >= _PAIR).sum())
+        shown = self.ratings.codes[list(self.raters)]
+        return Coefficient(
+            name=self.name,
+            weights=self.weights,
+            value=known(value),
+            observed=known(observed),
+            expected=known(expected),
+            items=items,
+            singles=int((answers == 1).sum()) if self.name in {"fleiss", "gwet"} else 0,
+            raters=int((shown[:, answers >= _PAIR] >= 0).any(axis=1).sum()),
+            categories=self.ratings.categories,
+            reason=reason or ("" if np.isfinite(value) else self.undefined if items else NO_ITEMS),
+        )
+
+
+def known(number: float) -> float | None:
+    """Return a number, or None for NaN."""
+    return float(number) if np.isfinite(number) else None
+
+
+def unmeasured(sample: Sample, reason: str) -> Coefficient:
+    """Return a coefficient the ratings do not have."""
+    return sample.coefficient(np.nan, np.nan, np.nan, reason)
+
+
+def measure(
+    statistic: Statistic, units: Units, samples: Sequence[Sample], bootstrap: Bootstrap
+) -> tuple[list[Coefficient], Resamples]:
+    """Return the coefficients of a statistic, and what they are in its resamples."""
+    here = statistic.estimate(units.base)
+    found = resamples(statistic, units, bootstrap)
+    measured: list[Coefficient] = []
+    for column, sample in enumerate(samples):
+        bare = sample.coefficient(here.observed[column], here.expected[column], here.value[column])
+        if bare.value is None or not bootstrap.replicates:
+            measured.append(bare)
+            continue
+        if sample.never_agrees() and not found.posterior:
+            measured.append(replace(bare, reason=_NEVER))
+            continue
+        drawn = drawn_interval(bare.value, found, column, units=sample.units(), level=bootstrap.level)
+        measured.append(replace(bare, interval=drawn.interval, reason=drawn.reason, undefined=drawn.undefined))
+    return measured, found
+
 
 CoefficientName: TypeAlias = Literal["cohen", "fleiss", "alpha", "gwet"]
 Measured: TypeAlias = "tuple[list[Coefficient], Resamples]"

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations._rendering import Rendered
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Coefficient, Resamples, drawn_interval
+from judgeharness_integrations._lazy import Rendered
 from judgeharness_integrations.analysis.agreement.coefficients import Metric, shared_items
 from judgeharness_integrations.analysis.agreement.kappa import (
     COEFFICIENTS,
+    Bootstrap,
+    Coefficient,
     CoefficientName,
     ConstantAgreement,
     Measured,
+    Resamples,
     alpha,
     constant_agreement,
+    drawn_interval,
     fleiss,
     gwet,
     pairwise,

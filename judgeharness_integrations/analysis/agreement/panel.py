@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters
-from judgeharness_integrations.analysis.aggregation.deciding import decide
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, Clusters
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, decide
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.verdictlog.decoding import Record, decode

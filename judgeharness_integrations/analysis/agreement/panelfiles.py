@@ -1,15 +1,15 @@
-"""Files with the labels of people and judges -> a panel."""
+"""Files with the labels of people and judges as a panel, and a report beside one: may its judges replace annotators?"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.agreement.panel import (
     DEFAULT_RULE,
     Columns,
@@ -18,14 +18,17 @@ from judgeharness_integrations.analysis.agreement.panel import (
     is_log,
     table_rows,
 )
+from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
+from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.verdictlog.decoding import Record, decode
 from judgeharness_integrations.verdictlog.files import open_text, read_records
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+    from judgeharness_integrations.analysis.agreement.closeness import ScoreLike
 
 _WHOLE = re.compile(r"[+-]?[0-9]+\.0+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
@@ -150,3 +153,181 @@ def _named_marks(data: _Object) -> set[str]:
     """Return the labels of every {label: 0 or 1}, also those nobody marked."""
     said = (value for _, one in data.members if isinstance(one, _Object) for _, value in one.members)
     return {name for value in said if isinstance(value, _Object) for name, _ in value.members}
+
+
+_Decision: TypeAlias = "tuple[str, str, Verdict | None]"  # judge, case, label
+
+_LEAST_HUMANS = 3
+
+
+def annotated(
+    report: RunReport,
+    panel: Panel,
+    *,
+    humans: Sequence[str],
+    epsilon: float | Iterable[float] = 0.2,
+    criterion: str | None = None,
+    multiplicative: bool = False,
+    score: ScoreLike | None = None,
+    q: float = 0.05,
+    min_instances: int = 30,
+    panel_description: str = "unknown",
+    seed: int = 0,
+) -> RunReport:
+    """Return the report with the alternative annotator test of its judges' decisions against people.
+
+    What is tested is what the rule decided, not single samples: an abstention and a case that was not graded are no
+    label, and are counted as answers without one. Where decisions are PASS and FAIL and people used other words for
+    them (yes and no, 1 and 0), their words are taken for these. A case is matched with an item of the same name.
+
+    Args:
+        report: a run or a log.
+        panel: what people said; raters who are not `humans` are left out.
+        humans: names or globs of the people, such as `annotator_*`.
+        epsilon: how much worse a judge may be, since it is so much cheaper; or several.
+        criterion: which one, where the report has several.
+        multiplicative: epsilon as a share of the human's advantage probability, not as a difference.
+        score: how close an answer is to another one; by default what is usual for this kind of labels.
+        q: level of the false discovery rate.
+        min_instances: cases an annotator needs to be tested.
+        panel_description: who the people were.
+        seed: of the redrawn panels that tell whether any judge could pass.
+
+    Returns:
+        The report with `annotators`; where nothing can be tested (no decision, fewer than three people, too few common
+        cases) with `annotators_reason`.
+
+    Raises:
+        UnknownNameError: no such rater, criterion or score.
+        UsageError: several criteria and none chosen, a judge named as a person is, labels of another kind than the
+            decisions, or an epsilon, q or min_instances that cannot be used.
+
+    """
+    from judgeharness_integrations.analysis.agreement.alttest import alt_test  # noqa: PLC0415 - loads numpy and scipy
+
+    chosen, judges = _criterion(report, criterion), list(dict.fromkeys(result.judge for result in report.results))
+    people = panel.select(humans, what="human")
+    if twice := sorted(set(judges) & set(people)):
+        raise UsageError(f"{twice[0]!r} is both a judge of the report and one of the humans: give one another name.")
+    if reason := _untestable(panel, people, judges):
+        return replace(report, annotators=None, annotators_reason=reason)
+    decisions = list(_decisions(report, chosen))
+    joined = _joined(panel, people, decisions)
+    if joined is None:
+        return replace(report, annotators=None, annotators_reason=_strangers(panel, people, decisions))
+    found = alt_test(
+        joined,
+        humans=people,
+        candidates=[name for name in judges if name in joined.raters],
+        scores=score,
+        epsilons=epsilon,
+        multiplicative=multiplicative,
+        q=q,
+        min_instances=min_instances,
+        panel_description=panel_description,
+        seed=seed,
+    )
+    if all(test.passed is None for test in found.candidates):
+        reasons = dict.fromkeys((test.reason or "").removeprefix("not testable: ") for test in found.candidates)
+        return replace(report, annotators=None, annotators_reason=" ".join(reasons))
+    strangers = [name for name in judges if name not in joined.raters]
+    left_out = f"{', '.join(strangers)} judged none of the cases people labelled" if strangers else None
+    return replace(report, annotators=found, annotators_reason=left_out)
+
+
+def annotated_by_file(
+    report: RunReport, annotations: Path, *, humans: Sequence[str], epsilon: float | Iterable[float] = 0.2
+) -> RunReport:
+    """Return the report with the test of its judges against the people of a file of labels; see `annotated`.
+
+    Raises:
+        UsageError: as `annotated`, or the file cannot be read.
+
+    """
+    return annotated(report, read_panel(annotations), humans=humans, epsilon=epsilon)
+
+
+def _strangers(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> str:
+    theirs = next(item for _, item, _ in _said(panel, people))
+    mine = decisions[0][1]
+    return f"people labelled none of the cases, which are named as {mine!r:.60} here and as {theirs!r:.60} there"
+
+
+def _decisions(report: RunReport, criterion: str | None) -> Iterator[_Decision]:
+    for result in report.results:
+        measured = result.criteria.get(criterion or "")
+        if measured is not None:
+            yield result.judge, result.case_id, measured.verdict if measured.status == "decided" else None
+
+
+def _criterion(report: RunReport, named: str | None) -> str | None:
+    """Return the criterion to test; None where there is none."""
+    known = list(dict.fromkeys(name for result in report.results for name in result.criteria))
+    if named is not None:
+        if named not in known:
+            raise UnknownNameError("criterion", named, known)
+        return named
+    if len(known) > 1:
+        raise UsageError(f"the report has {len(known)} criteria ({', '.join(known)}): choose the one people labelled.")
+    return next(iter(known), None)
+
+
+def _untestable(panel: Panel, people: Sequence[str], judges: Sequence[str]) -> str | None:
+    """Return why there is nothing to test; None where there is."""
+    answering = sum(cells.start < cells.stop for cells in map(panel.cells_of, people))
+    if answering < _LEAST_HUMANS:
+        return f"the test needs labels of {_LEAST_HUMANS} people at least, not of {answering}"
+    return None if judges else "the report holds no result"
+
+
+def _said(panel: Panel, people: Sequence[str]) -> Iterator[tuple[str, str, Verdict]]:
+    """Yield person, item and label of every cell."""
+    for name in people:
+        cells = panel.cells_of(name)
+        for item, value in zip(panel.item[cells].tolist(), panel.values[cells].tolist(), strict=True):
+            yield name, panel.items[item], _annotator_label(panel, value)
+
+
+def _annotator_label(panel: Panel, value: Any) -> Verdict:
+    if panel.kind == "numbers":
+        return float(value)
+    if panel.kind == "labels":
+        return str(panel.labels[value])
+    return frozenset(label for label, marked in zip(panel.labels, value, strict=True) if marked)
+
+
+def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> Panel | None:
+    """Return the panel of people and decisions, with what was counted when the people's was made; None if strangers."""
+    said = list(_said(panel, people))
+    verdicts = {label for _, _, label in decisions if label is not None}
+    if verdicts and verdicts <= BINARY:
+        read = read_golds({label for _, _, label in said}, verdicts)
+        said = [(name, item, read[label] or label) for name, item, label in said]
+    items = {item for _, item, _ in said}
+    rows = [VerdictRow(case_id=item, judge=name, verdict=label) for name, item, label in said]
+    theirs = [
+        VerdictRow(
+            case_id=case, judge=judge, verdict=label, outcome="unparsed" if label is None else "ok", repetition=n
+        )
+        for n, (judge, case, label) in enumerate(decisions)
+        if case in items
+    ]
+    if not theirs:
+        return None
+    built = type(panel).from_rows([*rows, *theirs], rule=panel.rule, labels=panel.labels)
+    clusters = None
+    if panel.clusters is not None:
+        place = {item: number for number, item in enumerate(panel.items)}
+        clusters = panel.clusters[[place[item] for item in built.items]]
+    return replace(
+        built,
+        clusters=clusters,
+        cluster_name=panel.cluster_name,
+        failed={**built.failed, **_of(panel.failed, people)},
+        folded={**built.folded, **_of(panel.folded, people)},
+        undecided={**built.undecided, **_of(panel.undecided, people)},
+    )
+
+
+def _of(counts: Mapping[str, int], people: Iterable[str]) -> dict[str, int]:
+    return {name: counts[name] for name in people if name in counts}

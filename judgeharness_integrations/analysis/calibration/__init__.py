@@ -7,8 +7,13 @@ from judgeharness_integrations._lazy import lazy
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration
-    from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
-    from judgeharness_integrations.analysis.calibration.rightness import ClassRates, RiskCoverage, RiskPoint
+    from judgeharness_integrations.analysis.calibration.rates import (
+        ClassRates,
+        Rate,
+        RiskCoverage,
+        RiskPoint,
+        ScoreErrors,
+    )
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
     from judgeharness_integrations.analysis.statistics.agreement import Kappa
     from judgeharness_integrations.analysis.statistics.means import Estimate
@@ -33,15 +38,15 @@ __all__ = [
 _HOMES = {
     "CalibrationReport": "saved",
     "CalibrationState": "saved",
-    "ClassRates": "rightness",
+    "ClassRates": "rates",
     "CriterionCalibration": "measure",
     "Estimate": ".statistics.means",
     "Judged": "items",
     "Kappa": ".statistics.agreement",
     "LabelledItem": "items",
     "Rate": "rates",
-    "RiskCoverage": "rightness",
-    "RiskPoint": "rightness",
+    "RiskCoverage": "rates",
+    "RiskPoint": "rates",
     "ScoreErrors": "rates",
     "measure_calibration": "measure",
 }

@@ -1,4 +1,4 @@
-"""The ledgers of candidates: which judges and rules were measured on one label set, beside labels and logs.
+"""Candidates on one label set: a ledger beside the labels, and the candidates of a log.
 
 It holds digests alone, neither names nor prompts, and is only ever appended to, one line a look.
 """
@@ -7,30 +7,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.history import append_line, read_lines
-from judgeharness_integrations.analysis.calibration.holdout import Part
-from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, LabelledItem, canonical_label
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
+from judgeharness_integrations.analysis.calibration.drift import append_line, read_lines
+from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, LabelledItem, Part, canonical_label
+from judgeharness_integrations.analysis.statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LONE_SURROGATES, PAIR_COLUMN, TEXT_COLUMN
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, verdict_text, verdict_to_json
 
 __all__ = [
     "CANDIDATES_SCHEMA",
+    "Candidate",
+    "Label",
     "Ledger",
     "Look",
     "add_look",
     "candidate_of_items",
     "candidate_of_parts",
+    "candidates_beside",
     "digest_of_labels",
+    "labelled_candidates",
+    "labels_of_case",
     "ledger_path",
     "ledger_path_of_log",
     "ledgers_beside",
+    "names_of_case",
+    "one_of",
     "read_ledger",
+    "rivals_of",
+    "run_of_row",
 ]
 
 CANDIDATES_SCHEMA: Final = "judgeharness.label_candidates/1"
@@ -165,3 +177,124 @@ def _look(line: str) -> Look | None:
     except (ValueError, RecursionError, KeyError, TypeError, UsageError):
         return None
     return Look(part=part, **texts)
+
+
+Label: TypeAlias = tuple[object, Verdict]  # the order in which a text was shown, and what people say of it
+_EXCHANGED = {"A": "B", "B": "A"}
+_CODINGS_OF_ONE: Final = 2 / 3  # the least at which two codings are taken for data about one thing (Krippendorff 2004)
+_FEW_DIFFER: Final = 0.1
+_MOST_RENAMED: Final = 4  # labels; of many, some order always agrees
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """The decisions of a judge in a run about one criterion of labelled cases.
+
+    `labels` has two entries a case where its text is known by a digest: one under its id, and one under the digest.
+    """
+
+    run: str
+    judge: str
+    criterion: str
+    labels: Mapping[Hashable, Label] = field(repr=False)
+
+    def meets(self, other: Candidate) -> bool:
+        """Whether labels of the same texts decide both: another criterion asks the same where its labels agree."""
+        shared = self.labels.keys() & other.labels.keys()
+        if self.criterion == other.criterion or not shared:
+            return bool(shared)
+        ids: frozenset[Hashable] = frozenset(name for name in shared if isinstance(name, str))
+        known = max(ids, shared - ids, key=len)  # a case has two names, and is counted once
+        pairs = Counter(_side_by_side(self.labels[name], other.labels[name]) for name in known)
+        return _one_question(frozenset(pairs.items()))
+
+
+@lru_cache(maxsize=1024)  # all judges of a criterion have its labels
+def _one_question(counts: frozenset[tuple[Pair, int]]) -> bool:
+    """Whether two labels of each text answer one question: kappa is `_CODINGS_OF_ONE` or more, whatever their names.
+
+    Where labels are too few or too much alike for kappa, they do unless more than one in ten differs: a judge that is
+    right by the ones is right by the others, and to count one candidate too many only widens an interval.
+
+    Args:
+        counts: each pair of labels, and how many texts have it.
+
+    """
+    table: dict[str, dict[str, int]] = {}
+    for (one, other), count in counts:
+        table.setdefault(one, {})[other] = count
+    if too_rare_for_a_bar(table):
+        differ = sum(count for (one, other), count in counts if one != other)
+        return differ <= _FEW_DIFFER * sum(count for _, count in counts)
+    return any(kappa is not None and kappa.value >= _CODINGS_OF_ONE for kappa in map(cohen_kappa, _renamed(table)))
+
+
+def _renamed(table: Mapping[str, Mapping[str, int]]) -> Iterator[Mapping[str, Mapping[str, int]]]:
+    """Yield a table as it is, and with the labels of its columns in every order: `good` may be PASS, or FAIL."""
+    yield table
+    rows, columns = sorted(table), sorted({name for row in table.values() for name in row})
+    if len(rows) == len(columns) <= _MOST_RENAMED:
+        for order in permutations(rows):
+            names = dict(zip(columns, order, strict=True))
+            yield {one: {names[other]: count for other, count in row.items()} for one, row in table.items()}
+
+
+def _side_by_side(one: Label, other: Label) -> Pair:
+    """Return two labels of a text as texts; of exchanged answers A is the other's B."""
+    mine = verdict_text(one[1])
+    if None not in {one[0], other[0]} and one[0] != other[0]:
+        mine = _EXCHANGED.get(mine, mine)
+    return mine, verdict_text(other[1])
+
+
+def names_of_case(row: VerdictRow) -> Iterator[Hashable]:
+    """Yield by what a row's case is known: its id, and the digest of its texts, of a pair in any order."""
+    yield row.case_id
+    asked = row.attributes.get(PAIR_COLUMN, row.attributes.get(TEXT_COLUMN))
+    if asked is not None:
+        yield "asked", asked
+
+
+def labels_of_case(row: VerdictRow, gold: Verdict) -> dict[Hashable, Label]:
+    """Return the label of a row's case under each of its names."""
+    return dict.fromkeys(names_of_case(row), (row.attributes.get(TEXT_COLUMN), gold))
+
+
+def run_of_row(row: VerdictRow) -> str:
+    """Return the run a row is of; the labelled cases that a run asks for itself are of that run."""
+    return row.run.removesuffix(CALIBRATION_RUN)
+
+
+def labelled_candidates(rows: Iterable[VerdictRow]) -> list[Candidate]:
+    """Return the candidates of rows with gold labels."""
+    found: dict[tuple[str, str, str], dict[Hashable, Label]] = {}
+    for row in rows:
+        if row.gold is None or row.criterion == EVERY_CRITERION:
+            continue
+        labels = found.setdefault((run_of_row(row), row.judge, row.criterion), {})
+        if row.case_id not in labels:
+            labels.update(labels_of_case(row, row.gold))
+    return [
+        Candidate(run=run, judge=judge, criterion=criterion, labels=labels)
+        for (run, judge, criterion), labels in found.items()
+    ]
+
+
+def candidates_beside(everything: Iterable[VerdictRow], shown: Iterable[VerdictRow] = ()) -> tuple[Candidate, ...]:
+    """Return the candidates of a log that are not shown: of another run, judge or criterion than the rows shown."""
+    known = {(run_of_row(row), row.judge, row.criterion) for row in shown}
+    return tuple(one for one in labelled_candidates(everything) if (one.run, one.judge, one.criterion) not in known)
+
+
+def rivals_of(mine: Candidate, others: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates that could have been picked in its place."""
+    return [one for one in others if mine.meets(one)]
+
+
+def one_of(mine: Candidate, rivals: Sequence[Candidate]) -> str:
+    """Return among how many a candidate was, in words; empty of one that stands alone."""
+    if not rivals:
+        return ""
+    judges = {mine.judge, *(one.judge for one in rivals)}
+    alone = len(judges) == len(rivals) + 1 and {one.criterion for one in rivals} == {mine.criterion}
+    return f"one of {len(rivals) + 1} {'judges' if alone else 'candidates (judges, runs, criteria)'} on these labels"

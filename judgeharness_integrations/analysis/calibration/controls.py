@@ -13,8 +13,7 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
-from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, counted
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = [
@@ -35,6 +34,11 @@ _NO_COIN: Final = "a scale has no two sides to draw from"
 _NEVER: Final = (_ONE_ANSWER, _NO_COIN)
 _LONGEST_NAME: Final = 60
 _WHOLE: Final = (0, 1)
+_JUDGES: Final = {
+    "coin": "a coin",
+    "longest answer": "a judge that always prefers the longer answer",
+    "first slot": "a judge that always prefers the first answer",
+}
 
 Denominator: TypeAlias = Literal["decided", "labelled"]
 
@@ -54,6 +58,11 @@ class Control:
     n: int = 0
     advantage: Estimate | None = None
     reason: str = ""
+
+    @property
+    def judge(self) -> str:
+        """Who answers so, in words."""
+        return _JUDGES.get(self.name, f"a judge that always answers {self.says.removeprefix('always ')}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +105,30 @@ class Controls:
         return advantage is not None and advantage.low is not None and advantage.low > 0
 
     @property
+    def caution(self) -> str:
+        """Which judge that reads nothing is as good, in a few words; empty where none is, or none is measured."""
+        best = self.best
+        if best is None or best.value is None or self.beaten:
+            return ""
+        share = f"mean error {best.value:.3g}" if self.scored else f"{100 * best.value:.0f} %"
+        return f"{self.standing} ({share})"
+
+    @property
+    def worse(self) -> bool:
+        """Whether the judge is worse than the best control: the interval of its advantage lies below 0."""
+        advantage = None if self.best is None else self.best.advantage
+        return advantage is not None and advantage.high is not None and advantage.high < 0
+
+    @property
+    def standing(self) -> str:
+        """How the judge stands to the best control, as a predicate; empty where none is measured."""
+        if (best := self.best) is None or best.advantage is None:
+            return ""
+        ahead = "not shown to be better than" if best.advantage.value > 0 else "not better than"
+        word = "better than" if self.beaten else "worse than" if self.worse else ahead
+        return f"{word} {best.judge}"
+
+    @property
     def sentence(self) -> str:
         """What was found, and which controls it was not compared with that could have been measured."""
         return "; ".join(filter(None, (self.finding, self.missing)))
@@ -120,15 +153,12 @@ class Controls:
         best = self.best
         if best is None or (found := best.advantage) is None:
             return f"not compared with a control: {self.listed[0].reason}"
-        word = "better than" if self.beaten else "not shown to be better than" if found.value > 0 else "not better than"
-        if found.high is not None and found.high < 0:
-            word = "worse than"
         cases = "" if beside and best.n == self.n else f" {self._cases(best.n)}"
-        return f"{word} the best control, {best.says}: {self._ahead(found)}{cases}"
+        return f"{self.standing}: {self._ahead(found)}{cases}"
 
     def _ahead(self, lead: Estimate) -> str:
         ends = "(no interval)" if lead.low is None else f"[{lead.low:+.3f}, {lead.high:+.3f}]"
-        return f"{lead.value:+.3f} {ends} {'smaller mean error' if self.scored else 'more right'}"
+        return f"{lead.value:+.3f} {ends} {'smaller mean error' if self.scored else 'in the share right'}"
 
     @property
     def shown(self) -> tuple[Control, ...]:

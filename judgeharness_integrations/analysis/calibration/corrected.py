@@ -1,4 +1,4 @@
-"""The rate a judge reports, corrected with labels by a declared assumption."""
+"""The rate a judge reports, corrected with labels by a declared assumption, and what evenly split labels make of it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from judgeharness_integrations.analysis.calibration.estimators import (
 )
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.rogangladen import Method, RateEstimate, Sample
-from judgeharness_integrations.analysis.calibration.selection import Selection, selection_of
-from judgeharness_integrations.analysis.calibration.splitlabels import SplitLabels
+from judgeharness_integrations.analysis.calibration.strata import Selection, selection_of
 from judgeharness_integrations.analysis.statistics.means import Z95
+from judgeharness_integrations.verdictlog.encoding import counted, ends
 
 __all__ = [
     "CORRECTED_RATE_SCHEMA",
     "CorrectedRate",
     "LabelsAre",
+    "SplitLabels",
     "corrected_rate",
     "corrected_rate_of_counts",
     "note_of",
@@ -34,6 +35,45 @@ __all__ = [
     "selected",
     "withheld",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitLabels:
+    """The chosen estimate with all evenly split items labelled as positive, and with all of them labelled as not.
+
+    The estimate itself takes them for items without a label, and so speaks for those that people agree on. `positive`
+    and `negative` are None where no estimator is chosen, or it gives no number with them.
+    """
+
+    items: int
+    positive: RateEstimate | None
+    negative: RateEstimate | None
+
+    def sentence(self, label: str) -> str:
+        """Return what is to be said of them, about the rate of this label."""
+        told = (
+            f"people are evenly split on {counted(self.items, 'item')}, which have no label in the estimates: these "
+            "speak for items that people agree on"
+        )
+        if self.positive is None or self.negative is None:
+            return f"{told}; with them all counted as {label}, or all as not {label}, nothing is chosen either"
+        return (
+            f"{told}; all of them counted as {label}, the rate is {_number(self.positive)}, all counted as not "
+            f"{label} {_number(self.negative)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        return {"items": self.items, "positive": _bound(self.positive), "negative": _bound(self.negative)}
+
+
+def _number(estimate: RateEstimate) -> str:
+    value = "none" if estimate.estimate is None else f"{estimate.estimate:.3f}"
+    return value if estimate.interval is None else f"{value} {ends(estimate.interval, 3)}"
+
+
+def _bound(estimate: RateEstimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else {name: getattr(estimate, name) for name in ("estimate", "low", "high")}
 
 
 CORRECTED_RATE_SCHEMA = "judgeharness.corrected_rate/1"
@@ -173,6 +213,7 @@ def corrected_rate(
     labels_are: LabelsAre = "undeclared",
     positive: str | None = None,
     undecided: int | None = None,
+    apart: str = "",
 ) -> CorrectedRate:
     """Correct the share of items a judge finds positive with the labels some of them hold.
 
@@ -189,6 +230,8 @@ def corrected_rate(
             chosen.
         positive: the name of the positive label, for the report.
         undecided: how many items were abstained from or not graded, for the report; those judged None when None.
+        apart: that labelled items are not like the others, where that was found (`transport.unlike_others`): they are
+            no random sample then, and nothing is chosen that takes them for one.
 
     Raises:
         UsageError: the columns are of different lengths, or `labels_are` is something else.
@@ -197,13 +240,12 @@ def corrected_rate(
     _check(labels_are)
     if split is not None and any(split):
         options: dict[str, Any] = {"labels_are": labels_are, "positive": positive, "undecided": undecided}
+        options["apart"] = apart
         return _with_split(judged, labels, split, clusters, options)
     sample = Sample.of_items(judged, labels, clusters, apart=labels_are == "other_mix")
     if undecided is None and None in judged:
         undecided = sum(one is None for one in judged)
-    report = _report(sample, labels_are, positive=positive, undecided=undecided)
-    told = other_mix_note(sample) if labels_are == "other_mix" else None
-    return report if told is None else replace(report, notes=(*report.notes, told))
+    return _report(sample, labels_are, positive=positive, undecided=undecided, apart=apart)
 
 
 def _with_split(
@@ -239,6 +281,7 @@ def corrected_rate_of_counts(
     labels_are: LabelsAre = "undeclared",
     positive: str | None = None,
     undecided: int | None = None,
+    apart: str = "",
 ) -> CorrectedRate:
     """Correct a judged rate with the errors counted on labelled items, which are not among the judged ones.
 
@@ -250,6 +293,7 @@ def corrected_rate_of_counts(
         labels_are: see `corrected_rate`; `random` says that judged and labelled items were drawn alike.
         positive: the name of the positive label, for the report.
         undecided: how many judged items were abstained from or not graded, for the report.
+        apart: see `corrected_rate`.
 
     Raises:
         UsageError: a part is larger than its whole, or `labels_are` is something else.
@@ -259,7 +303,7 @@ def corrected_rate_of_counts(
     sample = Sample.of_counts(
         passed=judged_passes, total=judged_total, sensitivity=sensitivity, specificity=specificity
     )
-    return _report(sample, labels_are, positive=positive, undecided=undecided)
+    return _report(sample, labels_are, positive=positive, undecided=undecided, apart=apart)
 
 
 def _check(labels_are: str) -> None:
@@ -267,7 +311,9 @@ def _check(labels_are: str) -> None:
         raise UnknownNameError("sampling assumption", labels_are, get_args(LabelsAre))
 
 
-def _report(sample: Sample, labels_are: LabelsAre, *, positive: str | None, undecided: int | None) -> CorrectedRate:
+def _report(
+    sample: Sample, labels_are: LabelsAre, *, positive: str | None, undecided: int | None, apart: str = ""
+) -> CorrectedRate:
     powered = ppi_plus_plus(sample)
     estimates: tuple[RateEstimate, ...] = (
         labels_alone(sample),
@@ -280,7 +326,8 @@ def _report(sample: Sample, labels_are: LabelsAre, *, positive: str | None, unde
         estimates = tuple(map(withheld, estimates))
     usable = {estimate.method for estimate in estimates if estimate.raw_low is not None}
     independent = labels_are == "other_mix" and sample.clustered  # what Rogan-Gladen's intervals take items for
-    fitting = () if selection is not None or independent else _PREFERENCE[labels_are]
+    unlike = bool(apart) and labels_are == "random"
+    fitting = () if selection is not None or independent or unlike else _PREFERENCE[labels_are]
     chosen: Method | None = next((method for method in fitting if method in usable), None)
     return CorrectedRate(
         labels_are=labels_are,
@@ -292,7 +339,9 @@ def _report(sample: Sample, labels_are: LabelsAre, *, positive: str | None, unde
         estimates=estimates,
         chosen=chosen,
         notes=tuple(
-            _notes(sample, labels_are, chosen, powered, estimates) if selection is None else [note_of(selection)]
+            _notes(sample, labels_are, chosen, powered, estimates, apart=apart)
+            if selection is None
+            else [note_of(selection), *([apart] if apart else ())]
         ),
         clusters=sample.clusters,
         positive=positive,
@@ -306,14 +355,21 @@ def _notes(
     chosen: Method | None,
     powered: PpiPlusPlus | None,
     estimates: Sequence[RateEstimate],
+    *,
+    apart: str,
 ) -> Iterator[str]:
+    random = labels_are == "random"
+    if apart:
+        yield f"nothing is chosen: {apart}" if random else apart
     if labels_are == "undeclared":
         yield "nothing is chosen: declare whether the labels are a random sample of these items or of another mix"
-    elif chosen is None:
+    elif chosen is None and not (apart and random):
         yield f"nothing can be chosen: {_reason(estimates, _PREFERENCE[labels_are][0])}"
-    if labels_are == "random":
+    if random and not apart:
         yield from _gain(sample, powered, estimates)
     yield from _weak(sample)
+    if labels_are == "other_mix" and (told := other_mix_note(sample)) is not None:
+        yield told
     for estimate in estimates:
         if estimate.method == chosen and estimate.outside:
             yield (

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.rogangladen import Method, RateEstimate, Sample, rogan_gladen
-from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees, clustered_error
-from judgeharness_integrations.analysis.statistics.means import t_quantile, z_quantile
+from judgeharness_integrations.analysis.statistics.means import cluster_degrees, clustered_error, t_quantile, z_quantile
 
 _FEWEST = 2
 _NEGLIGIBLE = 1e-12

@@ -1,16 +1,32 @@
-"""Labelled items: what people said, what the rule decided, and the words both are read from."""
+"""Labelled items: what people said, what the rule decided, and which of them are held back from choosing."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.aggregation.decision import Status
+from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.analysis.aggregation.folds import Status
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
+from judgeharness_integrations.analysis.statistics.proportions import bonferroni_level, sidak_confidence
+from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text, verdict_to_json
+
+__all__ = [
+    "Part",
+    "PartName",
+    "cases_of_part",
+    "check_candidates",
+    "confidence_text",
+    "plain_intervals",
+    "simultaneous_alpha",
+    "simultaneous_level",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,9 +156,7 @@ def unread_sentence(cases: Mapping[Verdict, int], verdicts: Iterable[Verdict] = 
     count = sum(cases.values())
     if not count:
         return ""
-    listed = sorted(map(verdict_text, cases))
-    more = f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
-    labels = ", ".join(f"{label:.40}" for label in listed[:_MOST_NAMED]) + more
+    labels = listed([f"{label:.40}" for label in sorted(map(verdict_text, cases))], _MOST_NAMED)
     told = "1 case has a gold label" if count == 1 else f"{count} cases have gold labels"
     beside = ", ".join(sorted(map(verdict_text, verdicts))[:_MOST_NAMED])
     return f"{told} that cannot be read ({labels}{f' beside {beside:.80}' if beside else ''}): counted as without one"
@@ -223,3 +237,120 @@ class LabelledItem:
 def _verdict(value: Any) -> Verdict | None:
     verdict: Verdict | None = frozenset(value) if isinstance(value, list) else value
     return verdict
+
+
+PartName: TypeAlias = Literal["all", "choosing", "held_back"]
+_SEED: Final = 0
+_FEWEST: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Which labelled cases are looked at: `all`, those to choose a candidate on, or those held back for the chosen one.
+
+    `holdout` is the share that is held back, None without one.
+    """
+
+    name: PartName = "all"
+    holdout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a share that leaves one of the two parts empty, and a part without a share."""
+        if self.holdout is not None and not 0 < self.holdout < 1:
+            raise UsageError(f"--holdout is the share of labelled cases to hold back, as 0.5, not {self.holdout:g}.")
+        if (self.holdout is None) != (self.name == "all"):
+            raise UsageError("a part of the labelled cases goes with the share held back: give --holdout SHARE.")
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The part as an interval of [0, 1]: held back is always the beginning of the same order of cases."""
+        share = 1.0 if self.holdout is None else self.holdout
+        return (share, 1.0) if self.name == "choosing" else (0.0, share)
+
+    def meets(self, other: Part) -> bool:
+        """Whether two parts have cases in common."""
+        (low, high), (lowest, highest) = self.span, other.span
+        return low < highest and lowest < high
+
+
+def cases_of_part(
+    part: Part, case_ids: Iterable[str], clusters: Mapping[str, Hashable] | None = None, *, seed: int = _SEED
+) -> set[str]:
+    """Return the ids of the cases of a part; cases that share a cluster are in the same one.
+
+    The order is that of a digest of seed and cluster: the same cases are held back from every candidate, in whatever
+    order they are given, and a smaller share is part of a larger one.
+
+    Args:
+        part: which one.
+        case_ids: of all labelled cases.
+        clusters: what a case shares with others; without, each is its own.
+        seed: of the order.
+
+    Raises:
+        UsageError: there are too few clusters for two parts.
+
+    """
+    ids = list(dict.fromkeys(case_ids))
+    if part.holdout is None:
+        return set(ids)
+    keys = {case_id: str((clusters or {}).get(case_id, case_id)) for case_id in ids}
+    order = sorted(set(keys.values()), key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
+    if len(order) < _FEWEST:
+        raise UsageError("one labelled case, or one cluster of them, cannot be split: leave out --holdout.")
+    held = set(order[: min(len(order) - 1, max(1, math.floor(part.holdout * len(order) + 0.5)))])
+    return {case_id for case_id, key in keys.items() if (key in held) == (part.name == "held_back")}
+
+
+_MOST: Final = 1_000_000
+_SHOWN: Final = (
+    "precision",
+    "recall",
+    "specificity",
+    "accuracy",
+    "balanced_accuracy",
+    "kappa",
+    "spearman",
+    "quadratic_kappa",
+)
+
+
+def check_candidates(candidates: int) -> None:
+    """Raise a UsageError for fewer than one candidate, or more than anybody has tried."""
+    if not 1 <= candidates <= _MOST:
+        raise UsageError(
+            f"{candidates} candidates: give how many were tried on these labels in all, at least 1 and at most {_MOST}."
+        )
+
+
+def simultaneous_level(candidates: int) -> float:
+    """Return the confidence of each of several intervals that hold together at 95 %: .95^(1/k).
+
+    Sidak 1967. The best of k equally good judges has an interval that covers as often as the worst case of all k: with
+    plain 95 % intervals in about .95^k of studies where they err independently of each other. Judges measured on the
+    same cases err together, so that .95^(1/k) is, if anything, too careful.
+    """
+    check_candidates(candidates)
+    return sidak_confidence(CONFIDENCE, candidates)
+
+
+def confidence_text(confidence: float) -> str:
+    """Return a confidence with as many digits as tell it from 100 %: `95 %`, `98.30 %`."""
+    beyond = math.floor(math.log10(100 * (1 - confidence)))
+    digits = 0 if confidence == CONFIDENCE else max(2, 1 - beyond)
+    return f"{100 * confidence:.{digits}f} %"
+
+
+def simultaneous_alpha(alpha: float, candidates: int) -> float:
+    """Return the level of each of several tests of which the chosen candidate's is looked at: alpha / k (Bonferroni).
+
+    Whichever is chosen, and by whatever luck, it is one of k, and any of them rejects in at most k * (alpha / k).
+    """
+    check_candidates(candidates)
+    return bonferroni_level(alpha, candidates)
+
+
+def plain_intervals(measures: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return measure -> its interval, of those that are printed beside the simultaneous ones."""
+    found = {name: measures.get(name) for name in _SHOWN}
+    return {name: (one.low, one.high) for name, one in found.items() if one is not None and one.low is not None}

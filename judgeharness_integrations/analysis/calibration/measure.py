@@ -9,29 +9,31 @@ from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of
-from judgeharness_integrations.analysis.calibration.holdout import plain_intervals, simultaneous_level
 from judgeharness_integrations.analysis.calibration.items import (
     BINARY,
     Judged,
     check_labels,
     cluster_keys,
     graded_label,
+    plain_intervals,
     read_labels,
+    simultaneous_level,
 )
-from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
-from judgeharness_integrations.analysis.calibration.rightness import (
+from judgeharness_integrations.analysis.calibration.rates import (
     ClassRates,
+    Rate,
     RiskCoverage,
+    ScoreErrors,
     balanced_accuracy,
     class_rates,
     macro_f1,
     risk_coverage,
     too_rare,
 )
-from judgeharness_integrations.analysis.calibration.selection import WITHHELD, Selection
-from judgeharness_integrations.analysis.calibration.strata import Strata, strata_of
+from judgeharness_integrations.analysis.calibration.strata import WITHHELD, Selection, Strata, strata_of
 from judgeharness_integrations.analysis.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
 from judgeharness_integrations.analysis.statistics.means import Z95, Estimate
+from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 __all__ = [
@@ -177,9 +179,8 @@ def _untold_labels(measured: CriterionCalibration) -> str:
     if found.low is not None and found.low > 1 / kinds:
         return ""
     counts = sorted(golds.items(), key=lambda pair: -pair[1])
-    rarer = ", ".join(f"{count} {label:.60}" for label, count in counts[:_MOST_NAMED])
-    more = f" and {len(golds) - _MOST_NAMED} more" if len(golds) > _MOST_NAMED else ""
-    over = f"over all labelled cases ({rarer}{more})"
+    rarer = listed([f"{count} {label:.60}" for label, count in counts], _MOST_NAMED)
+    over = f"over all labelled cases ({rarer})"
     return f"balanced accuracy {found} {over}, where a constant judge has {1 / kinds:.3f}"
 
 

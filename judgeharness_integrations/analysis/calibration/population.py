@@ -8,17 +8,19 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.aggregation.decision import Status
+from judgeharness_integrations.analysis.aggregation.folds import Status
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
+from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
 from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
 from judgeharness_integrations.verdictlog.encoding import (
     CALL_COLUMNS,
     CHARACTERS,
     CLUSTER_COLUMN,
+    ENDED_BY,
     LABEL_COUNT,
     LENGTH_COLUMNS,
     PAIR_COLUMN,
+    PLANNED_CASES,
     TEXT_COLUMN,
     columns_together,
     values_together,
@@ -54,6 +56,7 @@ _NO_STRATA: Final = frozenset(
         *CALL_COLUMNS,
         *(name for names in LENGTH_COLUMNS for name in names),
         *(CHARACTERS, CLUSTER_COLUMN, LABEL_COUNT, PAIR_COLUMN, PLANNED_SAMPLES, TEXT_COLUMN),
+        *(ENDED_BY, PLANNED_CASES),
         *("author", "author_b", "run_id"),
     }
 )

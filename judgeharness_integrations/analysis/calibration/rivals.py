@@ -1,105 +1,85 @@
-"""Candidates of one log: who else decided about the same labelled texts, so that the luckiest may have been picked."""
+"""Calibrations of several judges of a run on the same labels, of which the best one may be chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
-from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, PAIR_COLUMN, TEXT_COLUMN
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.analysis.calibration.candidates import Candidate, one_of, rivals_of
+from judgeharness_integrations.analysis.calibration.items import Judged
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration
 
-__all__ = [
-    "Candidate",
-    "Label",
-    "candidates_beside",
-    "labelled_candidates",
-    "labels_of_case",
-    "names_of_case",
-    "one_of",
-    "rivals_of",
-    "run_of_row",
-]
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 
-Label: TypeAlias = tuple[object, Verdict]  # the order in which a text was shown, and what people say of it
-_EXCHANGED = {"A": "B", "B": "A"}
+__all__ = ["calibrated_beside", "rivals_on_labels", "widened"]
+
+_DIGITS = 9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """The decisions of a judge in a run about one criterion of labelled cases.
+def rivals_on_labels(known: Mapping[str, CalibrationReport]) -> dict[tuple[str, str], tuple[int, str]]:
+    """Return judge and criterion -> how many candidates its labels decide about, and which it is one of, in words.
 
-    `labels` has two entries a case where its text is known by a digest: one under its id, and one under the digest.
+    They are the judges and criteria of a run with shared labels, this one included, or as many as any of them counted
+    when it was measured. The words are empty where no other is in the run.
+
+    Args:
+        known: judge -> its calibration.
+
     """
-
-    run: str
-    judge: str
-    criterion: str
-    labels: Mapping[Hashable, Label] = field(repr=False)
-
-    def meets(self, other: Candidate) -> bool:
-        """Whether labels of the same texts decide both: other criteria are other questions unless labels agree."""
-        if self.criterion == other.criterion:
-            return not self.labels.keys().isdisjoint(other.labels.keys())
-        shared = self.labels.keys() & other.labels.keys()
-        return bool(shared) and all(_agree(self.labels[name], other.labels[name]) for name in shared)
-
-
-def _agree(one: Label, other: Label) -> bool:
-    """Whether two labels of a text say the same; of exchanged answers A is the other's B."""
-    if None not in {one[0], other[0]} and one[0] != other[0] and isinstance(one[1], str):
-        return _EXCHANGED.get(one[1], one[1]) == other[1]
-    return one[1] == other[1]
-
-
-def names_of_case(row: VerdictRow) -> Iterator[Hashable]:
-    """Yield by what a row's case is known: its id, and the digest of its texts, of a pair in any order."""
-    yield row.case_id
-    asked = row.attributes.get(PAIR_COLUMN, row.attributes.get(TEXT_COLUMN))
-    if asked is not None:
-        yield "asked", asked
+    found = {
+        (judge, name): Candidate(
+            run="",
+            judge=judge,
+            criterion=name,
+            labels={
+                item.case_id: (None, item.gold)
+                for item in report.items
+                if item.criterion == name and item.gold is not None
+            },
+        )
+        for judge, report in known.items()
+        for name in report.criteria
+    }
+    told: dict[tuple[str, str], tuple[int, str]] = {}
+    for key, mine in found.items():
+        rivals = rivals_of(mine, (one for one in found.values() if one is not mine))
+        counted = [known[one.judge].candidates or 1 for one in (mine, *rivals)]
+        told[key] = max(len(rivals) + 1, *counted, 1), one_of(mine, rivals)
+    return told
 
 
-def labels_of_case(row: VerdictRow, gold: Verdict) -> dict[Hashable, Label]:
-    """Return the label of a row's case under each of its names."""
-    return dict.fromkeys(names_of_case(row), (row.attributes.get(TEXT_COLUMN), gold))
+def calibrated_beside(
+    known: Mapping[str, tuple[CalibrationReport, object]], shown: Collection[str]
+) -> dict[str, CalibrationReport]:
+    """Return judge -> calibration of the judges of a run that are not shown; see `RunReport`."""
+    return {judge: report for judge, (report, _) in known.items() if judge not in shown}
 
 
-def run_of_row(row: VerdictRow) -> str:
-    """Return the run a row is of; the labelled cases that a run asks for itself are of that run."""
-    return row.run.removesuffix(CALIBRATION_RUN)
+def widened(report: CalibrationReport, criterion: str, candidates: int) -> CriterionCalibration | None:
+    """Return what the labelled cases of a calibration say of one of so many candidates; see `simultaneous_level`.
 
-
-def labelled_candidates(rows: Iterable[VerdictRow]) -> list[Candidate]:
-    """Return the candidates of rows with gold labels."""
-    found: dict[tuple[str, str, str], dict[Hashable, Label]] = {}
-    for row in rows:
-        if row.gold is None or row.criterion == EVERY_CRITERION:
-            continue
-        labels = found.setdefault((run_of_row(row), row.judge, row.criterion), {})
-        if row.case_id not in labels:
-            labels.update(labels_of_case(row, row.gold))
-    return [
-        Candidate(run=run, judge=judge, criterion=criterion, labels=labels)
-        for (run, judge, criterion), labels in found.items()
+    None where the cases it keeps do not give the numbers it holds, so that nothing can be made of them anew.
+    """
+    held = report.criteria[criterion]
+    items = [
+        Judged(gold=item.gold, verdict=item.verdict, status=item.status, cluster=item.cluster)
+        for item in report.items
+        if item.criterion == criterion and item.gold is not None
     ]
+    if len(items) != held.n:
+        return None
+    try:
+        again, wider = (
+            measure_calibration(items, criterion=criterion, positive=held.positive, candidates=count)
+            for count in (report.candidates or 1, candidates)
+        )
+    except CaseError:
+        return None
+    return wider if _ends(again) == _ends(held) else None
 
 
-def candidates_beside(everything: Iterable[VerdictRow], shown: Iterable[VerdictRow] = ()) -> tuple[Candidate, ...]:
-    """Return the candidates of a log that are not shown: of another run, judge or criterion than the rows shown."""
-    known = {(run_of_row(row), row.judge, row.criterion) for row in shown}
-    return tuple(one for one in labelled_candidates(everything) if (one.run, one.judge, one.criterion) not in known)
-
-
-def rivals_of(mine: Candidate, others: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates that could have been picked in its place."""
-    return [one for one in others if mine.meets(one)]
-
-
-def one_of(mine: Candidate, rivals: Sequence[Candidate]) -> str:
-    """Return among how many a candidate was, in words; empty of one that stands alone."""
-    if not rivals:
-        return ""
-    judges = {mine.judge, *(one.judge for one in rivals)}
-    alone = len(judges) == len(rivals) + 1 and {one.criterion for one in rivals} == {mine.criterion}
-    return f"one of {len(rivals) + 1} {'judges' if alone else 'candidates (judges, runs, criteria)'} on these labels"
+def _ends(measured: CriterionCalibration) -> list[float]:
+    found = (measured.accuracy, measured.precision, measured.recall, measured.kappa)
+    return [round(end, _DIGITS) for one in found if one is not None for end in (one.low, one.high) if end is not None]

@@ -8,20 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations._rendering import Rendered
+from judgeharness_integrations._lazy import Rendered
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.calibration.holdout import PartName, simultaneous_level
-from judgeharness_integrations.analysis.calibration.items import LabelledItem
+from judgeharness_integrations.analysis.calibration.items import LabelledItem, PartName, simultaneous_level
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
 from judgeharness_integrations.analysis.calibration.population import Population
-from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
-from judgeharness_integrations.analysis.calibration.rightness import ClassRates, RiskCoverage, RiskPoint
-from judgeharness_integrations.analysis.calibration.selection import Selection
-from judgeharness_integrations.analysis.calibration.strata import Strata, stratum_text
+from judgeharness_integrations.analysis.calibration.rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors
+from judgeharness_integrations.analysis.calibration.strata import Selection, Strata, stratum_text
 from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.statistics.agreement import Kappa
 from judgeharness_integrations.analysis.statistics.means import Estimate
@@ -38,6 +35,32 @@ if TYPE_CHECKING:
 DEFAULT_MAX_AGE = timedelta(days=30)
 _CLOCK_SKEW = timedelta(days=1)
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def load_document(path: str | PathLike[str], kind: str) -> dict[str, Any]:
+    """Return the JSON object that `save_document` wrote of a kind of measurement, which the errors name.
+
+    Raises:
+        ConfigError: the file cannot be read or holds something else.
+
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{kind} {path} cannot be read ({reason}): give the file of a saved {kind}.") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{kind} {path} is not a JSON object.")
+    return data
+
+
+def save_document(document: Mapping[str, Any], path: str | PathLike[str]) -> Path:
+    """Write what is saved as JSON, for people and programs, and return the path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", errors=LONE_SURROGATES)
+    return path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +81,9 @@ class CalibrationState:
     def __str__(self) -> str:
         """Return the status with its reason."""
         return f"{self.status}: {self.reason}" if self.reason else self.status
+
+
+SHARES: Final = "shares of "  # begins the consensus of labels that stay those of several annotators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +112,11 @@ class SavedMeasurement(ABC):
     def calibrated(self) -> bool:
         """Whether the labels are people's or executed checks; labels of a model give agreement with that model."""
         return not self.source.startswith("model:")
+
+    @property
+    def soft(self) -> bool:
+        """Whether several annotators labelled a case, and its label is the shares of them."""
+        return self.consensus.startswith(SHARES)
 
     @property
     def fingerprint(self) -> str | None:
@@ -122,12 +153,8 @@ class SavedMeasurement(ABC):
             return CalibrationState(status="unverifiable", reason=reason)
         if changed := Fingerprint(self.parts).changes(parts):
             return CalibrationState(status="expired", reason=f"{', '.join(changed)} changed")
-        age = now - _instant(self.measured_at)
-        if age > max_age:
-            return CalibrationState(status="expired", reason=f"{_age(age)} old, allowed {_age(max_age)}")
-        if age < -_CLOCK_SKEW:
-            return CalibrationState(status="expired", reason=f"dated {self.measured_at}, which is in the future")
-        return CalibrationState(status="valid")
+        expired = expiry(self.measured_at, now=now, max_age=max_age)
+        return CalibrationState(status="expired" if expired else "valid", reason=expired)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -149,7 +176,7 @@ class SavedMeasurement(ABC):
             raise ConfigError(f"the {cls.KIND} is incomplete or damaged ({misfit!r}): measure it again.")
         try:
             known: dict[str, Any] = {one.name: data.get(one.name) for one in fields(SavedMeasurement)}
-            _instant(data["measured_at"])
+            instant(data["measured_at"])
             return cls(**known, **cls._own(data))
         except _DAMAGED as error:
             raise ConfigError(f"the {cls.KIND} is incomplete or damaged ({error!r}): measure it again.") from error
@@ -166,11 +193,7 @@ class SavedMeasurement(ABC):
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the measurement as JSON and return the path."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        path.write_text(text, encoding="utf-8", errors=LONE_SURROGATES)
-        return path
+        return save_document(self.to_dict(), path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -180,13 +203,7 @@ class SavedMeasurement(ABC):
             ConfigError: the file cannot be read or holds something else.
 
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ConfigError(f"{cls.KIND} {path} cannot be read ({error}).") from error
-        if not isinstance(data, dict):
-            raise ConfigError(f"{cls.KIND} {path} is not a JSON object.")
-        return cls.from_dict(data)
+        return cls.from_dict(load_document(path, cls.KIND))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
@@ -194,9 +211,33 @@ class SavedMeasurement(ABC):
         return document_schema(cls, read=cls.from_dict, write=lambda saved: saved.to_dict())
 
 
+def expiry(measured_at: str, *, now: datetime, max_age: timedelta = DEFAULT_MAX_AGE) -> str:
+    """Return why what was measured then (ISO 8601, with offset) does not hold now; nothing where it does."""
+    age = now - instant(measured_at)
+    if age > max_age:
+        return f"{_age(age)} old, allowed {_age(max_age)}"
+    return f"dated {measured_at}, which is in the future" if age < -_CLOCK_SKEW else ""
+
+
+def answer_expiry(measured_at: str, row: VerdictRow, *, now: datetime | None = None) -> str:
+    """Return that an answer and a measurement lie too far apart, whichever came first; nothing where they do not.
+
+    Args:
+        measured_at: when that was, as an ISO 8601 time with offset.
+        row: the answer.
+        now: when one came that does not say; None where nobody knows, which tells nothing against it.
+
+    """
+    asked, measured = known_instant(row.asked_at or "") or now, instant(measured_at)
+    if asked is None or abs(asked - measured) <= DEFAULT_MAX_AGE:
+        return ""
+    side = "before" if measured < asked else "after"
+    return f"{abs(asked - measured).days} days {side} these answers, allowed {DEFAULT_MAX_AGE.days}"
+
+
 def last_asked(rows: Iterable[VerdictRow]) -> str | None:
     """Return when the last of these answers came (ISO 8601); None if unknown."""
-    asked = [time for row in rows if (time := _known_instant(row.asked_at or ""))]
+    asked = [time for row in rows if (time := known_instant(row.asked_at or ""))]
     return max(asked).isoformat() if asked else None
 
 
@@ -210,18 +251,25 @@ def labelled_last_asked(rows: Iterable[VerdictRow]) -> str | None:
     return last_asked(row for row in listed if row.case_id in labelled)
 
 
-def _known_instant(text: str) -> datetime | None:
+def known_instant(text: str) -> datetime | None:
+    """Return a time with offset from ISO 8601; None of any other text."""
     try:
-        return _instant(text)
+        return instant(text)
     except ValueError:
         return None
 
 
-def _instant(text: str) -> datetime:
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
+def instant(text: str) -> datetime:
+    """Return a time with offset from ISO 8601.
+
+    Raises:
+        ValueError: it is none, or has no offset.
+
+    """
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
         raise ValueError(f"the time {text!r} has no offset from UTC")
-    return instant
+    return found
 
 
 def _age(span: timedelta) -> str:

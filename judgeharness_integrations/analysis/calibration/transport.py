@@ -1,4 +1,4 @@
-"""Whether the cases of a run are like those a calibration was measured on: a test of what both look like."""
+"""Whether the cases of a run are like those a calibration was measured on: what is counted of both, and a test."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, is_numeric
+from judgeharness_integrations.analysis.calibration.items import LabelledItem
 from judgeharness_integrations.analysis.calibration.population import (
     CHARACTERS,
     CaseFacts,
+    Decided,
     Population,
+    case_columns,
+    column_text,
     length_start,
+    lengths_of,
     population_of,
 )
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import SMALLEST_EXPECTED, homogeneity_p, stratum_text
-from judgeharness_integrations.analysis.statistics.multiplicity import holm
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.analysis.calibration.strata import (
+    SMALLEST_EXPECTED,
+    homogeneity_p,
+    selection_of_items,
+    stratum_text,
+)
+from judgeharness_integrations.analysis.statistics.proportions import holm
+from judgeharness_integrations.verdictlog.encoding import p_text
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = [
     "ALPHA",
@@ -28,8 +41,11 @@ __all__ = [
     "STOPPED",
     "ShiftFeature",
     "ShiftTest",
+    "column_apart",
     "shift_test",
+    "told_apart_by",
     "transported",
+    "unlike",
     "unlike_others",
 ]
 
@@ -210,11 +226,34 @@ def unlike_others(labelled: Iterable[CaseFacts], others: Iterable[CaseFacts], wh
 
     """
     known = population_of(labelled)
-    test = shift_test(known, population_of(others, columns=known.columns))
+    return unlike(shift_test(known, population_of(others, columns=known.columns)), what)
+
+
+def unlike(test: ShiftTest, what: str) -> str:
+    """Return that unlabelled cases are not like the labelled ones they were tested against; see `unlike_others`."""
     apart = replace(test, features=tuple(one for one in test.features if one.feature != "decisions")).apart
     if not apart:
         return ""
     return f"the cases here without a label are not like the labelled ones in {apart}; {what}: {_DRAW}"
+
+
+def told_apart_by(labelled: Iterable[CaseFacts], others: Iterable[CaseFacts]) -> str:
+    """Return which column has one value in all labelled cases of a run and another in all others; empty without any.
+
+    It may note who has a label, or what the labelled cases are: nobody can tell, so that it is said and no test.
+    """
+    mine = population_of(labelled)
+    return column_apart(mine, population_of(others, columns=mine.columns))
+
+
+def column_apart(mine: Population, theirs: Population) -> str:
+    """Return which column has one value in all labelled cases and another in all others; see `told_apart_by`."""
+    for name, values in mine.columns.items():
+        here = theirs.columns.get(name, {})
+        if len(values) == len(here) == 1 and values.keys() != here.keys():
+            has, have = (stratum_text(next(iter(one))) for one in (values, here))
+            return f"{name} is {has} in all cases with a label and {have} in all others: it holds for {has} alone"
+    return ""
 
 
 def _features(labelled: Population, run: Population, copies: float) -> Iterator[ShiftFeature]:
@@ -362,3 +401,88 @@ def _merged(ordered: Sequence[str], pooled: _Counts, least: float) -> list[_Grou
         return [tuple(one) for one in groups]
     mode = max(ordered, key=pooled.__getitem__)  # hardly anything else occurs
     return [(mode,), tuple(name for name in ordered if name != mode)]
+
+
+LABELLED_ALONE: Final = "accuracy on them is not that of the run"
+OF_SOME: Final = "accuracy is of some cases: "
+
+
+def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column: str | None) -> list[CaseFacts]:
+    """Return what is counted of the cases of a log, whose texts are not known.
+
+    Args:
+        decided: criterion -> decisions about the cases that count, each of one run.
+        column: the column of the strata.
+
+    """
+    found: dict[tuple[str, str], tuple[Sequence[VerdictRow], dict[str, Decided]]] = {}
+    for criterion, decisions in decided.items():
+        cases = list(decisions)
+        numeric = bool(is_numeric([row for case in cases for row in case.rows]))
+        for case in cases:
+            key = (case.rows[0].run, case.case_id)
+            _, criteria = found.setdefault(key, (case.rows, {}))
+            criteria[criterion] = Decided(
+                verdict=case.decision.verdict,
+                status=case.decision.status,
+                consistency=case_consistency(case, numeric=numeric),
+            )
+    clusters = Clusters()
+    for (_, case_id), (rows, _) in found.items():
+        clusters.add_rows(case_id, rows)
+    return [
+        CaseFacts(
+            cluster=clusters.of(case_id),
+            criteria=criteria,
+            stratum=None if column is None else column_text(rows, column),
+            lengths=lengths_of(rows, {}),
+            columns=case_columns(rows),
+        )
+        for (_, case_id), (rows, criteria) in found.items()
+    ]
+
+
+def items_of_decisions(criterion: str, cases: Iterable[CaseDecision]) -> list[LabelledItem]:
+    """Return each decision about a criterion with its gold label, where there is one."""
+    return [
+        LabelledItem(
+            case_id=case.case_id,
+            criterion=criterion,
+            gold=case.gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+        )
+        for case in cases
+    ]
+
+
+def labels_apart(criterion: str, cases: Sequence[CaseDecision], what: str) -> str:
+    """Return that which cases of a log have a gold label goes with what was decided, or with what they are like.
+
+    `what` follows from it. Empty where neither was found, or all cases have a label.
+    """
+    if len({case.gold is None for case in cases}) == 1:
+        return ""
+    clusters = Clusters.of_cases(cases)
+    keys = {case.case_id: clusters.of(case.case_id) for case in cases}
+    found = selection_of_items(items_of_decisions(criterion, cases), criterion, keys)
+    return found.told(what) if found is not None and found.found else unlike_labelled(criterion, cases, what)
+
+
+def unlike_labelled(criterion: str, cases: Iterable[CaseDecision], what: str) -> str:
+    """Return that cases without a gold label are not like those with one, and `what` follows; see `unlike_others`."""
+    return unlike_others(*_sides(criterion, cases), what)
+
+
+def labelled_alone(criterion: str, cases: Iterable[CaseDecision]) -> str:
+    """Return which column tells cases with a gold label from all others; see `told_apart_by`."""
+    return told_apart_by(*_sides(criterion, cases))
+
+
+def _sides(criterion: str, cases: Iterable[CaseDecision]) -> tuple[list[CaseFacts], list[CaseFacts]]:
+    """Return the facts of the cases with a gold label, and those of the others."""
+    sides: tuple[list[CaseDecision], list[CaseDecision]] = ([], [])
+    for case in cases:
+        sides[case.gold is None].append(case)
+    labelled, others = (facts_of_decisions({criterion: side}, column=None) for side in sides)
+    return labelled, others

@@ -1,25 +1,132 @@
-"""A certificate in use: decisions it does not certify are left to people."""
+"""A certificate in use: how sure a decision is; those it does not certify are left to people."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, Withheld, decided_case
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, Withheld, case_consistency, decided_case
+from judgeharness_integrations.analysis.aggregation.folds import averaged
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
-from judgeharness_integrations.analysis.calibration.population import (
-    column_text,
-)
+from judgeharness_integrations.analysis.aggregation.rules import samples_planned
+from judgeharness_integrations.analysis.calibration.population import column_text
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.certifying.sureness import counted_samples, sureness
-from judgeharness_integrations.analysis.certifying.wording import promise_text
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, promise_text
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.verdictlog.plain import counted, number_text
+from judgeharness_integrations.verdictlog.encoding import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+
+COLUMN: Final = "column:"
+PROBABILITY: Final = "probability"
+VOTES: Final = ("consistency", "margin")  # what verdicts of samples alone say
+SCORES: Final = (*VOTES, PROBABILITY)
+
+
+def check_score(score: str, rows: Sequence[VerdictRow], *, numeric: bool) -> None:
+    """Refuse a score that is none, or that the rows of a criterion do not have.
+
+    Raises:
+        UsageError: saying which scores there are.
+
+    """
+    if score.startswith(COLUMN):
+        column = score.removeprefix(COLUMN)
+        known = {name for row in rows for name in row.attributes}
+        if column not in known:
+            raise UnknownNameError("column", column, known)
+    elif score not in SCORES:
+        raise UsageError(f"a score is {', '.join(SCORES)} or column:NAME, not {score!r:.60}.")
+    elif numeric and score != "consistency":
+        raise UsageError(f"verdicts that are numbers have no {score}: use the score consistency, or column:NAME.")
+    elif score == PROBABILITY and all(row.probabilities is None for row in rows):
+        raise UsageError(
+            f"no answer to {rows[0].criterion!r:.60} holds probabilities: use the score consistency, or certify a "
+            "judge that answers with them."
+        )
+
+
+def check_numbers(score: str, cases: Iterable[CaseDecision]) -> None:
+    """Refuse a column that says something else than a number of a case: nobody could tell how sure that is.
+
+    Raises:
+        UsageError: naming the first such case.
+
+    """
+    column = score.removeprefix(COLUMN)
+    for case in cases if score.startswith(COLUMN) else ():
+        for value in (row.attributes[column] for row in case.rows if column in row.attributes):
+            if _number(value) is None:
+                raise UsageError(
+                    f"case {case.case_id!r:.80} says {str(value)!r:.40} in column {column!r:.60}, which tells nobody "
+                    "how sure its decision is: give finite numbers, or leave the cell empty."
+                )
+
+
+def counted_samples(case: CaseDecision, score: str) -> int:
+    """Return on how many samples the score of a decision stands, those that early stopping spared included.
+
+    Failed ones are none, except of the margin, which they lower: a judge that fails where it is in doubt agrees with
+    itself on what is left.
+    """
+    if score == PROBABILITY:  # an answer without a most probable label is one
+        return (samples_planned(case.rows) or len(case.rows)) - sum(not row.answered for row in case.rows)
+    failed = 0 if score == "margin" else sum(row.verdict is None for row in case.rows)
+    return (samples_planned(case.rows) or len(case.rows)) - failed
+
+
+def sureness(
+    case: CaseDecision, score: str, *, numeric: bool, tolerance: float, by: ProbabilityMap | None = None
+) -> float | None:
+    """Return how sure a decision is, higher being surer; None where the case does not say.
+
+    Args:
+        case: the decision and its rows.
+        score: `consistency` (`replay.case_consistency`); `margin`: by how many votes the most frequent label
+            leads the next one, as a share of all votes, failures included; `probability`: that of the decision,
+            averaged over orders and wordings and calibrated; `column:NAME`: the mean of a numeric column of the rows.
+        numeric: whether verdicts are numbers.
+        tolerance: how far two scores agree, for their consistency.
+        by: what calibrates probabilities.
+
+    """
+    if score.startswith(COLUMN):
+        return _mean(case.rows, score.removeprefix(COLUMN))
+    if score == PROBABILITY:
+        return _calibrated(case, by)
+    if score == "margin":
+        votes = Counter(row.verdict for row in case.rows if row.verdict is not None).most_common(2)
+        lead = [count for _, count in votes] + [0, 0]
+        return (lead[0] - lead[1]) / len(case.rows) if case.rows else None
+    return case_consistency(case, numeric=numeric, tolerance=tolerance)
+
+
+def _calibrated(case: CaseDecision, by: ProbabilityMap | None) -> float | None:
+    shares = averaged(case.rows)
+    if by is None or shares is None or not shares.keys() <= set(by.options):
+        return None
+    return by.apply(shares).get(str(case.decision.verdict))
+
+
+def _mean(rows: Sequence[VerdictRow], column: str) -> float | None:
+    found = [value for row in rows if (value := _number(row.attributes.get(column))) is not None]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _number(value: str | float | None) -> float | None:
+    try:
+        number = math.nan if value is None else float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def withheld(certificate: Certificate, state: CalibrationState) -> Withheld:
@@ -116,7 +223,13 @@ def _unsure(case: CaseDecision, certificate: Certificate, criterion: str) -> str
             f"{graded} graded {'sample' if graded == 1 else 'samples'}, fewer than the {selection.samples} that were "
             "certified: fewer agree more often by chance"
         )
-    sure = sureness(case, certificate.score, numeric=bool(is_numeric(case.rows)), tolerance=certificate.tolerance)
+    sure = sureness(
+        case,
+        certificate.score,
+        numeric=bool(is_numeric(case.rows)),
+        tolerance=certificate.tolerance,
+        by=selection.map,
+    )
     if sure is not None and selection.threshold is not None and sure >= selection.threshold:
         return None
     return (

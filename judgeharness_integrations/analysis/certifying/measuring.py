@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,39 @@ from judgeharness_integrations.analysis.aggregation.cases import (
     case_decisions,
     scores_of,
 )
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, without_copies
-from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    CLUSTER,
+    Clusters,
+    by_criterion,
+    is_numeric,
+    without_copies,
+)
+from judgeharness_integrations.analysis.aggregation.rules import Rule, samples_planned
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, unlike_labelled
-from judgeharness_integrations.analysis.calibration.holdout import check_candidates
-from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
+from judgeharness_integrations.analysis.calibration.items import (
+    Judged,
+    check_candidates,
+    check_labels,
+    read_labels,
+    simultaneous_level,
+)
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
 from judgeharness_integrations.analysis.calibration.population import column_text, population_of
-from judgeharness_integrations.analysis.calibration.selection import selection_by_sureness, selection_of_items
+from judgeharness_integrations.analysis.calibration.strata import selection_by_sureness, selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import (
+    facts_of_decisions,
+    items_of_decisions,
+    labelled_alone,
+    unlike_labelled,
+)
+from judgeharness_integrations.analysis.certifying.applying import (
+    PROBABILITY,
+    VOTES,
+    check_numbers,
+    check_score,
+    counted_samples,
+    sureness,
+)
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
 from judgeharness_integrations.analysis.certifying.sequence import (
     Curve,
@@ -37,23 +60,25 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     threshold_grid,
     votes_needed,
 )
-from judgeharness_integrations.analysis.certifying.sureness import (
-    check_numbers,
-    check_score,
-    counted_samples,
-    sureness,
-)
 from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares, Forecasts, LabelledRows
+    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
 
 __all__ = [
+    "HALVES",
     "Labels",
     "Wanted",
     "certify",
     "shortfall",
     "step_tests",
 ]
+
+_TWO: Final = 2  # options, of which one can be told from the other
+HALVES: Final = 2  # of the labels: one fits the map of probabilities, the other sets the threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +88,16 @@ class Wanted:
     Args:
         agreement: how often certified decisions have to agree with the labels.
         delta: 1 - confidence.
-        score: how sure a decision is: `consistency`, `margin` or `column:NAME`.
+        score: how sure a decision is: `consistency`, `margin`, `probability` (calibrated on one half of the labels; the
+            threshold is set on the other) or `column:NAME`.
         tolerance: how far decided scores may lie from the label, and samples from the decision.
         stratum: a column of strata, each of which has a threshold of its own; several, with commas between, divide
             together.
         cluster: a column whose equal values belong together; `cluster` when None.
         candidates: how many judges, rules or scores were looked at with these labels, of which one is chosen: each is
             tested at delta / candidates (Bonferroni), so that the confidence is that of all of them together.
+        skill: whether votes, too, have to tell more than the base rate does, as probabilities have to: of a step of a
+            cascade, which keeps cases from better judges.
 
     Raises:
         UsageError: a number is out of range.
@@ -83,6 +111,7 @@ class Wanted:
     stratum: str | None = None
     cluster: str | None = None
     candidates: int = 1
+    skill: bool = False
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -110,7 +139,8 @@ class Labels:
 class _Item(NamedTuple):
     """A case: its score where it is decided, and whether its decision disagrees with its label where it has one.
 
-    `thin`: it has fewer graded samples than most, and no score.
+    `thin`: it has fewer graded samples than most, and no score. `fitted`: its label made the map of the scores, and
+    tests no threshold.
     """
 
     score: float | None
@@ -119,15 +149,27 @@ class _Item(NamedTuple):
     cluster: Hashable
     stratum: str | None
     case: CaseDecision
+    fitted: bool = False
+
+    @property
+    def tested(self) -> bool:
+        """Whether its label may test a threshold."""
+        return self.wrong is not None and not self.fitted
 
 
 class _Place(NamedTuple):
-    """The cases of one criterion, or of one stratum of it, about which something is certified or refused."""
+    """The cases of one criterion, or of one stratum of it, about which something is certified or refused.
+
+    `alone`: a column tells those with a label from all others of the criterion, so that nothing is certified of these.
+    """
 
     criterion: str
     stratum: str | None
     items: Sequence[_Item]
     samples: int
+    map: ProbabilityMap | None
+    forecasts: Forecasts | None  # the labelled cases, where probabilities or votes have to show skill
+    alone: bool
 
 
 def certify(
@@ -139,6 +181,8 @@ def certify(
     measured_at: str,
     parts: Mapping[str, Any] | None = None,
     min_valid: int | None = None,
+    among: Sequence[VerdictRow] | None = None,
+    shares: AnnotatorShares = MappingProxyType({}),
 ) -> Certificate:
     """Certify the decisions of a rule about the rows of one judge, by the gold labels some of them carry.
 
@@ -148,7 +192,16 @@ def certify(
     The labelled cases have to be a random sample of those the certificate is to hold for: nothing is certified where
     they were labelled by what was decided about them (`calibration.selection`).
 
+    Where a column has one value in all of them and another in all other cases (`calibration.transport.told_apart_by`)
+    it is for the labelled kind alone: the others are not counted as cases, nor as covered.
+
     Of cases that ask the same, one counts (`grouping.without_copies`).
+
+    Where several annotators labelled a case, agreement is with one of them drawn at random: a case that 45 % of them
+    pass agrees with PASS at .45. Rows hold the label of one that was drawn (`CalibrationSet.drawn`), so that tests stay
+    exact: a sum of shares is not binomial, and the bound for it (`sequence.p_values`, of clusters) costs a factor e. A
+    majority is another promise at 3 annotators than at 24, and says nothing of an even split; who wants its certificate
+    gives its labels. A map of probabilities is fitted on the shares.
 
     Args:
         rows: of one judge.
@@ -158,6 +211,9 @@ def certify(
         measured_at: now, as an ISO 8601 time with offset.
         parts: the fingerprint of judge and design; None where that is not known.
         min_valid: the quorum; see `replay`.
+        among: all rows of the judge, where `rows` are those of a part of the labels: how cases came to have one is
+            tested on all of them.
+        shares: case -> criterion -> label -> share of its annotators, where rows hold labels drawn from several.
 
     Raises:
         UsageError: the rows hold no labels, or full samples beside ones that were stopped early or more of them, or no
@@ -166,10 +222,10 @@ def certify(
 
     """
     rows, _ = without_copies(rows, wanted.cluster or CLUSTER)
-    groups = by_criterion(rows).items()
-    places = [place for name, group in groups for place in _places(name, group, rule, wanted, min_valid)]
+    places = _every_place(rows, rule, wanted, min_valid, shares)
     if not places:
         raise UsageError("no row carries a gold label: a certificate needs labels.")
+    apart = {} if among is None else _apart(among, rule, wanted, min_valid, shares)
     tests = max(1, sum(_testable(place, wanted) for place in places))
     return Certificate(
         name=labels.name,
@@ -188,12 +244,40 @@ def certify(
         curtailed=any(item.case.curtailed for place in places for item in place.items),
         candidates=wanted.candidates,
         tests=tests,
-        selections=tuple(_selected(place, wanted, wanted.level / tests) for place in places),
+        selections=tuple(
+            _selected(place, wanted, wanted.level / tests, apart.get((place.criterion, place.stratum)))
+            for place in places
+        ),
     )
 
 
+def _apart(
+    rows: Sequence[VerdictRow], rule: Rule, wanted: Wanted, min_valid: int | None, shares: AnnotatorShares
+) -> dict[tuple[str, str | None], Refusal | None]:
+    """Return criterion and stratum -> the refusal where their labels speak for no other cases."""
+    rows, _ = without_copies(rows, wanted.cluster or CLUSTER)
+    places = _every_place(rows, rule, wanted, min_valid, shares)
+    return {(place.criterion, place.stratum): _chosen(place.items, place.criterion) for place in places}
+
+
+def _every_place(
+    rows: Sequence[VerdictRow], rule: Rule, wanted: Wanted, min_valid: int | None, shares: AnnotatorShares
+) -> list[_Place]:
+    return [
+        place
+        for name, group in by_criterion(rows).items()
+        for place in _places(name, group, rule, wanted, min_valid=min_valid, shares=shares)
+    ]
+
+
 def _places(
-    criterion: str, rows: Sequence[VerdictRow], rule: Rule, wanted: Wanted, min_valid: int | None
+    criterion: str,
+    rows: Sequence[VerdictRow],
+    rule: Rule,
+    wanted: Wanted,
+    *,
+    min_valid: int | None,
+    shares: AnnotatorShares,
 ) -> Iterator[_Place]:
     """Yield the strata of a criterion that hold labels; without strata there is one. None where nothing is labelled."""
     numeric = bool(is_numeric(rows))
@@ -204,14 +288,44 @@ def _places(
     check_numbers(wanted.score, cases)
     _check_whole(cases)
     samples = _samples(cases, wanted.score)
-    items = _items(cases, criterion, wanted, samples=samples, numeric=numeric)
+    labelled = _labelled(rows, wanted, shares)
+    by, fitted = (None, frozenset[str]()) if labelled is None else _map(labelled)
+    items = _items(cases, criterion, wanted, samples=samples, numeric=numeric, by=by)
+    items = [item._replace(fitted=item.case.case_id in fitted) for item in items]
+    alone = bool(labelled_alone(criterion, cases))
     for stratum, mine in _strata(items, wanted.stratum):
-        yield _Place(criterion=criterion, stratum=stratum, items=mine, samples=samples)
+        here = {item.case.case_id for item in mine}
+        found = _vote_shares(mine) if labelled is None and wanted.skill else None
+        found = found if labelled is None else labelled.of(here)
+        yield _Place(
+            criterion=criterion, stratum=stratum, items=mine, samples=samples, map=by, forecasts=found, alone=alone
+        )
+
+
+def _labelled(rows: Sequence[VerdictRow], wanted: Wanted, shares: AnnotatorShares) -> LabelledRows | None:
+    """Return the labelled answers of a criterion, where probabilities are the score and these cases hold some."""
+    if wanted.score != PROBABILITY:
+        return None
+    from judgeharness_integrations.analysis.probability.forecasts import (  # noqa: PLC0415 - for few
+        labelled_rows,
+        shares_about,
+    )
+
+    labels = shares_about(rows[0].criterion, shares)
+    return labelled_rows(rows, labels=labels, clusters=wanted.cluster or CLUSTER)
+
+
+def _map(labelled: LabelledRows) -> tuple[ProbabilityMap, frozenset[str]]:
+    """Return the map of one half of the labels of a criterion, in whole clusters, and the cases these are of."""
+    from judgeharness_integrations.analysis.probability.fitting import half_fitted  # noqa: PLC0415 - for few
+
+    by, first = half_fitted(labelled.forecasts)
+    return by, frozenset(case for (_, case), fitted in zip(labelled.places, first, strict=True) if fitted)
 
 
 def _testable(place: _Place, wanted: Wanted) -> bool:
     """Whether enough decisions have a label for a test that could pass: what labels say does not come into it."""
-    labelled = {item.cluster for item in place.items if item.score is not None and item.wrong is not None}
+    labelled = {item.cluster for item in place.items if item.score is not None and item.tested}
     return len(labelled) >= fewest_accepted(agreement=wanted.agreement, delta=wanted.level)
 
 
@@ -244,7 +358,13 @@ def _samples(cases: Sequence[CaseDecision], score: str) -> int:
 
 
 def _items(
-    cases: Sequence[CaseDecision], criterion: str, wanted: Wanted, *, samples: int, numeric: bool
+    cases: Sequence[CaseDecision],
+    criterion: str,
+    wanted: Wanted,
+    *,
+    samples: int,
+    numeric: bool,
+    by: ProbabilityMap | None,
 ) -> list[_Item]:
     wrong = _wrong(cases, criterion, wanted.tolerance)
     known = {name for case in cases for row in case.rows for name in row.attributes}
@@ -253,7 +373,7 @@ def _items(
     clusters = Clusters.of_cases(cases, wanted.cluster or CLUSTER)
     return [
         _Item(
-            score=sureness(case, wanted.score, numeric=numeric, tolerance=wanted.tolerance)
+            score=sureness(case, wanted.score, numeric=numeric, tolerance=wanted.tolerance, by=by)
             if case.decision.status == "decided" and counted_samples(case, wanted.score) >= samples
             else None,
             thin=counted_samples(case, wanted.score) < samples,
@@ -292,14 +412,17 @@ def _strata(items: Sequence[_Item], column: str | None) -> Iterator[tuple[str | 
         yield name, [item for item in items if item.stratum == name]
 
 
-def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
-    criterion, name, items, samples = place
+def _selected(place: _Place, wanted: Wanted, level: float, apart: Refusal | None) -> Selection:
+    criterion, name, items, samples, by, forecasts, alone = place
+    apart = apart or _chosen(items, criterion)  # by all of them, whatever is certified of some
+    if alone:
+        items = [item for item in items if item.wrong is not None]
     scores = [item.score for item in items if item.score is not None]
     labelled = [
-        (item.score, item.wrong, item.cluster) for item in items if item.score is not None and item.wrong is not None
+        (item.score, bool(item.wrong), item.cluster) for item in items if item.score is not None and item.tested
     ]
     steps, last = step_tests(labelled, scores, agreement=wanted.agreement, delta=level)
-    chosen = _chosen(items, criterion)
+    chosen = apart or (None if last is None else _without_skill(items, criterion, forecasts, wanted))
     if chosen is not None:
         steps, last = (), None
     return Selection(
@@ -320,28 +443,56 @@ def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
         population=population_of(
             facts_of_decisions({criterion: [item.case for item in items if item.wrong is not None]}, column=None)
         ),
+        map=by,
     )
 
 
 def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
     """Return the refusal where labels speak for no other cases: these are decided otherwise, or unlike the labelled."""
-    cases = [
-        LabelledItem(
-            case_id=case.case_id,
-            criterion=criterion,
-            gold=case.gold,
-            verdict=case.decision.verdict,
-            status=case.decision.status,
-        )
-        for case in (item.case for item in items)
-    ]
     what = "no certificate stands on them"
-    by_verdict = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
+    cases = [item.case for item in items]
+    labelled = items_of_decisions(criterion, cases)
+    by_verdict = selection_of_items(labelled, criterion, {item.case.case_id: item.cluster for item in items})
     sure = [(item.score, item.case.gold is not None, item.cluster) for item in items if item.score is not None]
     by_score = selection_by_sureness(*zip(*sure, strict=True)) if sure else None
     found = next((one for one in (by_verdict, by_score) if one is not None and one.found), None)
-    reason = unlike_labelled(criterion, [item.case for item in items], what) if found is None else found.told(what)
+    reason = unlike_labelled(criterion, cases, what) if found is None else found.told(what)
     return Refusal(reason=reason, labels=None, votes=None) if reason else None
+
+
+def _without_skill(items: Sequence[_Item], criterion: str, found: Forecasts | None, wanted: Wanted) -> Refusal | None:
+    """Return the refusal where skill is asked for and labels do not show it; of scores, where they never tell."""
+    if found is not None:
+        return _unskilled(found, wanted)
+    reason = _untold(items, criterion) if wanted.skill else ""
+    return Refusal(reason=reason, labels=None, votes=None) if reason else None
+
+
+def _vote_shares(items: Sequence[_Item]) -> Forecasts | None:
+    """Return the shares of votes about labelled cases as probabilities of their labels; None of scores, and of none."""
+    from judgeharness_integrations.analysis.probability.forecasts import labelled_answers  # noqa: PLC0415 - for few
+
+    voted = [(item, Counter(verdict_text(row.verdict) for row in item.case.rows if row.ok)) for item in items]
+    voted = [(item, votes) for item, votes in voted if item.wrong is not None and votes]
+    read = read_labels([_judged(item.case, item.case.gold) for item, _ in voted if item.case.gold is not None])
+    golds = [verdict_text(one.gold) for one in read]
+    options = tuple(dict.fromkeys([*(name for _, votes in voted for name in votes), *golds]))
+    if len(options) < _TWO or any(is_number(one.gold) for one in read):
+        return None
+    return labelled_answers(
+        [{name: votes[name] / votes.total() for name in options} for _, votes in voted],
+        golds,
+        options=options,
+        clusters=[item.cluster for item, _ in voted],
+    )
+
+
+def _unskilled(found: Forecasts, wanted: Wanted) -> Refusal | None:
+    """Return the refusal where probabilities tell no more than the base rate, however often the commonest label is."""
+    from judgeharness_integrations.analysis.probability.report import unskilled  # noqa: PLC0415 - for few
+
+    reason, needed = unskilled(found, confidence=simultaneous_level(wanted.candidates))
+    return Refusal(reason=reason, labels=needed, votes=None) if reason else None
 
 
 def _untold(items: Sequence[_Item], criterion: str) -> str:
@@ -405,7 +556,7 @@ def step_tests(
 
 
 def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, level: float) -> Refusal:
-    labelled = [item for item in items if item.wrong is not None]
+    labelled = [item for item in items if item.tested]
     if len({item.cluster for item in labelled}) < len(labelled):  # prices are of labels that are independent
         return Refusal(reason=shortfall(steps, agreement=wanted.agreement, level=level), labels=None, votes=None)
     limits = {"agreement": wanted.agreement, "delta": level}
@@ -415,12 +566,14 @@ def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, leve
         for step in steps
         if step.labelled
     ]
-    by_votes = wanted.score in {"consistency", "margin"} and not any(item.case.curtailed for item in items)
+    by_votes = wanted.score in VOTES and not any(item.case.curtailed for item in items)
     votes = votes_needed(agreed_votes(item.case.rows for item in labelled), labels=len(labelled), **limits)
     asked = max(len(item.case.rows) for item in items)
+    needed = labels_needed(curve, **limits)
+    parts = HALVES if any(item.fitted for item in items) else 1
     return Refusal(
         reason=shortfall(steps, agreement=wanted.agreement, level=level),
-        labels=labels_needed(curve, **limits),
+        labels=None if needed is None else parts * needed,
         votes=votes if by_votes and votes is not None and votes > asked else None,
     )
 

@@ -43,6 +43,7 @@ class _Selection(Shape):
     samples: Count | None = None
     thin: Count | None = None
     population: PopulationShape | None = None
+    map: dict[str, Any] | None = None
 
 
 class CertificateShape(Shape):

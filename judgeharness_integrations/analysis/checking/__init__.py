@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
-from judgeharness_integrations.analysis.checking.report import CheckReport, PropertyCheck, Status, WorstCase
+from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck, Status, WorstCase
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.conformance import check_rows

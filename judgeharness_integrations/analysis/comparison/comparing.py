@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.comparison.configuration import (
-    DESIGN,
-    certificate_notes,
-    configuration_differences,
-    judged,
-    shifted_sides,
-)
 from judgeharness_integrations.analysis.comparison.difference import Difference, PowerBasis, least_p, power_basis
-from judgeharness_integrations.analysis.comparison.noise import NoiseTest, noise_test
 from judgeharness_integrations.analysis.comparison.pairing import (
     JudgePair,
     PairedCriterion,
@@ -27,14 +19,22 @@ from judgeharness_integrations.analysis.comparison.pairing import (
     transitions,
 )
 from judgeharness_integrations.analysis.comparison.report import (
+    DESIGN,
     Answer,
     BillChange,
     ComparisonReport,
     CriterionComparison,
     Flip,
+    certificate_notes,
     change_text,
+    configuration_differences,
+    judged,
+    judges_picked,
+    shifted_sides,
+    sides_apart,
     size_text,
 )
+from judgeharness_integrations.analysis.comparison.splits import NoiseTest, noise_test
 from judgeharness_integrations.analysis.comparison.values import (
     CaseTexts,
     MeasureChoice,
@@ -42,12 +42,13 @@ from judgeharness_integrations.analysis.comparison.values import (
     controls_beside,
     values_of,
 )
+from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN
 from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
+from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
-from judgeharness_integrations.analysis.statistics.multiplicity import holm
-from judgeharness_integrations.verdictlog.plain import counted, p_text
+from judgeharness_integrations.analysis.sequential import unequal_clusters
+from judgeharness_integrations.analysis.statistics.proportions import holm
+from judgeharness_integrations.verdictlog.encoding import counted, p_text
 
 DIFFERENCE_WEIGHT: Final = 4.0
 NOISE_WEIGHT: Final = 1.0
@@ -199,6 +200,7 @@ class _Found:
     untested: str
     tolerance: float | None
     controls: tuple[Controls | None, Controls | None]
+    texts: tuple[CaseTexts, CaseTexts]
 
 
 def compare(
@@ -289,7 +291,9 @@ def compare(
         copies=_of_both(before, after, lambda one: copied_cases(row for result in one.results for row in result.rows)),
         shifted=tuple(shifted_sides(before, after, chosen)),
         certificates=tuple(certificate_notes(before, after, chosen)),
-        **_one_sided(before, after, chosen, judges),
+        apart=tuple(sides_apart(before, after, chosen)),
+        picked=tuple(judges_picked(before, after, chosen)),
+        **_one_sided(before, after, chosen, judges, criteria),
     )
 
 
@@ -366,6 +370,7 @@ def _found(
         untested=reason,
         tolerance=tolerance,
         controls=controls_beside(values, texts),
+        texts=texts,
     )
 
 
@@ -496,6 +501,8 @@ def _flips_of_comparing(one: _Found) -> tuple[Flip, ...]:
             after_distribution=pair.sides[1].sample_distribution,
             gold=gold,
             p=chances.get(pair.name),
+            results=(pair.before, pair.after),
+            texts=(one.texts[0].get(pair.case_id, {}), one.texts[1].get(pair.case_id, {})),
         )
         for pair, (before, after), gold in zip(one.values.pairs, one.values.states, one.values.golds, strict=True)
         if flipped(before, after, one.tolerance)
@@ -513,9 +520,13 @@ def _same_run(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) 
 
 
 def _one_sided(
-    before: RunReport, after: RunReport, chosen: Sequence[JudgePair], judges: Sequence[str] | None
+    before: RunReport,
+    after: RunReport,
+    chosen: Sequence[JudgePair],
+    judges: Sequence[str] | None,
+    criteria: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return what only one run has; judges that were not asked for are not missed."""
+    """Return what only one run has; judges and criteria that were not asked for are not missed."""
     facts: dict[str, Any] = {}
     sides = ((before, after, "before"), (after, before, "after"))
     wanted = judges is None and all(judge.before == judge.after for judge in chosen)
@@ -527,7 +538,7 @@ def _one_sided(
             (judge.name, name)
             for judge in chosen
             for name in _criteria(mine, getattr(judge, side))
-            if name not in _criteria(theirs, judge.after if side == "before" else judge.before)
+            if not criteria and name not in _criteria(theirs, judge.after if side == "before" else judge.before)
         )
     return facts
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.clusters import cluster_sums, clustered_error
-from judgeharness_integrations.analysis.statistics.means import t_interval, t_p
+from judgeharness_integrations.analysis.statistics.means import cluster_sums, clustered_error, t_interval, t_p
 from judgeharness_integrations.analysis.statistics.paired import (
     MOST_ITEMS,
+    bisected,
     mcnemar_detectable,
     mcnemar_items,
     mcnemar_p,
@@ -23,7 +23,6 @@ from judgeharness_integrations.analysis.statistics.paired import (
     with_zero,
 )
 from judgeharness_integrations.analysis.statistics.proportions import sign_test, unchanged_bound
-from judgeharness_integrations.analysis.statistics.search import bisected
 
 _FAR: Final = 7.0  # standard errors from zero, where the noncentral t of scipy turns into NaN here and there
 _HALVINGS: Final = 40

@@ -1,21 +1,224 @@
-"""What became of a measurement: two runs compared, judge by judge and criterion by criterion."""
+"""What became of a measurement, judge by judge, and what differs between two runs before anything is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from judgeharness_integrations._rendering import renderer
+from judgeharness_integrations._lazy import renderer
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.comparison.configuration import ConfigurationDifference, Judged
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
+from judgeharness_integrations.analysis.certifying.certificate import held_text, terms_text
 from judgeharness_integrations.analysis.comparison.difference import Difference, Measure, PowerBasis
-from judgeharness_integrations.analysis.comparison.noise import NoiseTest
-from judgeharness_integrations.analysis.comparison.pairing import State, Transition
+from judgeharness_integrations.analysis.comparison.pairing import JudgePair, Pair, State, Transition
+from judgeharness_integrations.analysis.comparison.splits import NoiseTest
 from judgeharness_integrations.analysis.comparison.values import Kind
-from judgeharness_integrations.analysis.result import Distribution
-from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.analysis.result import Distribution, HarnessResult
+from judgeharness_integrations.analysis.runs.building import Bill, labels_apart
+from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
+from judgeharness_integrations.verdictlog.row import Verdict, is_probe
+
+# what the shares of decisions hang on whoever judges: a majority of one sample is not that of three
+DESIGN: Final = frozenset(
+    {"rule", "perturbations", "repetitions", "quorum", "early stopping", "wordings", "certificate"}
+)
+
+_A_PAIR: Final = 2
+
+Question: TypeAlias = Literal["same answers", "new answers", "mixed", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationDifference:
+    """A part of a judge's configuration that is not the same in both runs, as texts; None where it is not known."""
+
+    judge: str
+    part: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Whether the two runs judged the same answers: how many (case, judge) pairs did, did not, or cannot be told."""
+
+    question: Question
+    same: int
+    new: int
+    unknown: int
+
+    @property
+    def sentence(self) -> str:
+        """What a difference means."""
+        return _MEANINGS[self.question]
+
+
+_MEANINGS: Final[Mapping[Question, str]] = {
+    "same answers": "the same answers were judged in both runs: a difference is the judge's, or the harness's",
+    "new answers": "the answers that were judged differ: a difference may be theirs or the judge's, and samples of the "
+    "two runs are alike only if the judge cannot tell old answers from new ones",
+    "mixed": "some answers that were judged are the same and some are new: a difference may be theirs or the judge's",
+    "unknown": "whether the same answers were judged is not known: where they were, a difference is the judge's or the "
+    "harness's; where they were not, it may be theirs",
+}
+
+
+def judged(pairs: Iterable[Pair], before: RunReport, after: RunReport) -> Judged:
+    """Return whether the same answers were judged.
+
+    By the texts of cases; else by the digest of all cases, which is equal of the same cases, whoever judged them; else
+    by the hashes of what was asked. An equal hash is the same question to the same judge. A different one is a new
+    answer only where the judge's fingerprint, hence the judge and what is asked about a case, is the same.
+    """
+    seen = {(pair.case_id, pair.before.judge): pair for pair in pairs}
+    one = before is after  # two judges of one run
+    known = Counter(one or _same(pair, before, after) for pair in seen.values())
+    same, new, unknown = known[True], known[False], known[None]
+    question: Question = "mixed"
+    if unknown > same + new or not seen:
+        question = "unknown"
+    elif not new:
+        question = "same answers"
+    elif not same:
+        question = "new answers"
+    return Judged(question=question, same=same, new=new, unknown=unknown)
+
+
+def _same(pair: Pair, before: RunReport, after: RunReport) -> bool | None:
+    texts = [report.case_texts.get(pair.case_id) for report in (before, after)]
+    if texts[0] is not None and texts[1] is not None:
+        return dict(texts[0]) == dict(texts[1])
+    if before.cases_digest is not None and before.cases_digest == after.cases_digest:
+        return True  # one that differs says nothing of a single case
+    first, second = _hashes(pair.before), _hashes(pair.after)
+    shared = first.keys() & second.keys()
+    if not shared:
+        return None
+    if any(first[place] == second[place] for place in shared):
+        return True
+    fingerprints = {pair.before.fingerprint, pair.after.fingerprint}
+    return False if len(fingerprints) == 1 and None not in fingerprints else None
+
+
+def _hashes(result: HarnessResult) -> dict[tuple[str, int], str]:
+    return {(row.perturbation, row.repetition): row.probe_hash for row in result.rows if row.probe_hash is not None}
+
+
+def configuration_differences(
+    before: RunReport, after: RunReport, judges: Sequence[JudgePair]
+) -> tuple[ConfigurationDifference, ...]:
+    """Return what of each judge's configuration differs, as far as both sides show it."""
+    return tuple(
+        ConfigurationDifference(judge=judge.name, part=part, before=first, after=second)
+        for judge in judges
+        for part, first, second in _differences(_facts(before, judge.before), _facts(after, judge.after))
+    )
+
+
+def shifted_sides(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield of which run's judges the cases are not like the labelled ones, and in what."""
+    for judge in judges:
+        for side, report, name in (("before", before, judge.before), ("after", after, judge.after)):
+            section = next(one for one in report.judges if one.judge == name)
+            state = section.calibration_state
+            if state is not None and state.status == "shifted" and section.calibration is not None:
+                yield f"{side}, {name}: the calibration on {section.calibration.name} is {state}"
+
+
+def sides_apart(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield of which run's judges the cases with gold are no sample of all, so that what is right of them is not."""
+    for judge in judges:
+        for side, report, name in (("before", before, judge.before), ("after", after, judge.after)):
+            section = next(one for one in report.judges if one.judge == name)
+            yield from (f"{side}, {name}: {sentence}" for sentence in labels_apart(section.criteria))
+
+
+def judges_picked(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield of which judges of a larger field two were named: the best and the worst of many differ by luck alone."""
+    names = {section.judge for report in (before, after) for section in report.judges}
+    for judge in judges:
+        if judge.before != judge.after and len(names) > _A_PAIR:
+            yield (
+                f"{judge.before:.100} and {judge.after:.100} are two of {len(names)} judges there: where they were "
+                "chosen for their results, they are found to differ far more often, by luck alone; rank looks at all "
+                "of them"
+            )
+
+
+def certificate_notes(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield what decisions of each side stand under, and where a file does not know the certificate of its own run."""
+    for judge in judges:
+        sides = ((before, judge.before), (after, judge.after))
+        sections = [next(one for one in report.judges if one.judge == name) for report, name in sides]
+        runs = [{row.run for one in report.results if one.judge == name for row in one.rows} for report, name in sides]
+        shared = (runs[0] & runs[1]) - {""}
+        for place, side in enumerate(("before", "after")):
+            report, name = sides[place]
+            yield from (f"{side}, {name}: {held_text(*one)}" for one in sections[place].certificates)
+            if sections[place].unknown_certificate:
+                yield f"{side}, {name}: {sections[place].unknown_certificate}"
+            elif shared and sections[1 - place].certificates and not sections[place].certificates:
+                yield (
+                    f"{side}, {name}: rows of run {min(shared)}, whose certificate {report.source} does not know: give "
+                    "the folder of the run, or its log there"
+                )
+
+
+def _differences(
+    before: Mapping[str, str | None], after: Mapping[str, str | None]
+) -> Iterator[tuple[str, str | None, str | None]]:
+    for part, first in before.items():
+        if first != after[part]:
+            yield part, first, after[part]
+
+
+def _facts(report: RunReport, judge: str) -> dict[str, str | None]:
+    """Return part -> text; several values where the cases of a judge differ among themselves."""
+    results = [result for result in report.results if result.judge == judge]
+    section = next(section for section in report.judges if section.judge == judge)
+    return {
+        "judge": judge,
+        "model": ", ".join(section.models) or None,
+        "rule": _joined(results, lambda one: one.design.rule.name),
+        "rule chosen": _joined(results, lambda one: f"{one.design.rule_fixed} the samples"),
+        "perturbations": _joined(results, _voting),
+        "repetitions": _joined(results, lambda one: one.design.repetitions),
+        "quorum": _joined(results, lambda one: one.design.min_valid or "half of the planned samples"),
+        "tolerance": _joined(results, _tolerance),
+        "early stopping": _joined(results, lambda one: "yes" if one.design.curtail else "no"),
+        "wordings": _joined(results, lambda one: ", ".join(one.design.wordings) or "none"),
+        "temperature": _joined(results, lambda one: one.temperature),
+        "calibration": _calibration(section),
+        "certificate": "; ".join(terms_text(*held) for held in section.certificates) or "none",
+        "fingerprint": section.fingerprint,
+        "run state": report.state,
+    }
+
+
+def _joined(results: Iterable[HarnessResult], fact: Callable[[HarnessResult], Any]) -> str | None:
+    values = sorted({str(value) for result in results if (value := fact(result)) is not None})
+    return "; ".join(values) or None
+
+
+def _voting(result: HarnessResult) -> str:
+    """Return what the decisions rest on: probes have no vote."""
+    return ", ".join(sorted(name for name in result.perturbations if not is_probe(name)))
+
+
+def _tolerance(result: HarnessResult) -> str | None:
+    scales = {name: c.tolerance for name, c in result.criteria.items() if c.tolerance is not None}
+    return ", ".join(f"{name} {value:g}" for name, value in sorted(scales.items())) or None
+
+
+def _calibration(section: JudgeSection) -> str:
+    report: CalibrationReport | None = section.calibration
+    if report is None:
+        return "none"
+    state = section.calibration_state
+    return report.name if state is None else f"{report.name} ({state.status})"
+
 
 COMPARISON_SCHEMA: Final = "judgeharness.comparison/1"
 
@@ -37,7 +240,8 @@ class Flip:
     """A case whose decision became another one.
 
     `p` is the chance of a flip between samples at least as far apart when they change places between the runs; None
-    where that cannot be told.
+    where that cannot be told. `results` are what was measured of it, and `texts` what was judged, field by field,
+    before and after, empty where it is not known.
     """
 
     case_id: str
@@ -47,6 +251,8 @@ class Flip:
     after_distribution: Distribution
     gold: Verdict | None
     p: float | None
+    results: tuple[HarnessResult, HarnessResult] | None = field(default=None, repr=False, compare=False)
+    texts: tuple[Mapping[str, str], Mapping[str, str]] = field(default=({}, {}), repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +327,9 @@ class ComparisonReport:
     run ended because gates of its own were settled. `unvaried` are sentences about judged systems that answer every
     input with one text, `copies` about cases that ask what others ask. `shifted` says of which run's judges the cases
     are not like those their calibration was measured on, `certificates` which certificates decisions stand under, and
-    whether they hold.
+    whether they hold, `apart` of which judges the cases with gold are no sample of all their cases, `picked` which
+    judges were named out of how many. `arguments_after` are those with which `judgeharness report` shows the second
+    side, where that is known.
     """
 
     before: str
@@ -145,6 +353,9 @@ class ComparisonReport:
     copies: tuple[str, ...] = ()
     shifted: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    arguments_after: tuple[str, ...] = ()
+    picked: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -172,7 +383,7 @@ class ComparisonReport:
 
 _MEASURES: Final[Mapping[Measure, str]] = {
     "positive_rate": "rate of",
-    "right_of_labelled": "right of all labelled",
+    "right_of_labelled": "labelled cases judged right",
     "mean_score": "mean score",
     "mean_error": "mean distance from gold",
     "label_shares": "shares of labels",
@@ -217,6 +428,13 @@ def change_text(one: Difference) -> str:
     """Return `rate 71.5 % -> 64.0 % of 200: -7.5 points [-12.0, -2.1]`, or how many labels changed."""
     if one.difference is None:
         return f"{measure_text(one)}: {one.rose} of {one.n} cases changed"
-    change = f"{100 * one.difference:+.1f} points" if shares(one) else f"{one.difference:+.3f}"
     sides = f"{value_text(one, one.before)} -> {value_text(one, one.after)} of {one.n}"
-    return f"{measure_text(one)} {sides}: {change} {interval_text(one)}"
+    return f"{measure_text(one)} {sides}: {difference_text(one)}"
+
+
+def difference_text(one: Difference) -> str:
+    """Return `-7.5 points [-12.0, -2.1]`, of labels `12 changed`."""
+    if one.difference is None:
+        return f"{one.rose} changed"
+    change = f"{100 * one.difference:+.1f} points" if shares(one) else f"{one.difference:+.3f}"
+    return f"{change} {interval_text(one)}"

@@ -8,9 +8,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
-from judgeharness_integrations.analysis.calibration.holdout import confidence_text
-from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
+from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
+from judgeharness_integrations.analysis.calibration.items import confidence_text
+from judgeharness_integrations.analysis.gates.alone import cut_off, taken_for_whole
+from judgeharness_integrations.analysis.gates.gate import (
+    METRICS,
+    OF_CALIBRATION,
+    REQUIRE_CALIBRATION,
+    STOPPED,
+    Expression,
+    Gate,
+    GateCheck,
+    GateReport,
+    Gates,
+    number,
+)
 from judgeharness_integrations.analysis.gates.metrics import (
     CriterionCases,
     Measured,
@@ -19,11 +31,10 @@ from judgeharness_integrations.analysis.gates.metrics import (
     unanchored,
     untested,
 )
-from judgeharness_integrations.analysis.gates.report import REQUIRE_CALIBRATION, STOPPED, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
+from judgeharness_integrations.analysis.statistics.paired import fewest
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval
-from judgeharness_integrations.analysis.statistics.search import fewest
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.sequential import Looked
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
 
 _NEGLIGIBLE = 1e-9
 _MOST = 10**12
+_OF_DECISIONS: Final = frozenset({"accuracy", "pass_rate", "rate"})
 _FAILS = {">=": "below", ">": "not above", "<=": "above", "<": "not below"}
 _HOLDS = {">=": "not below", ">": "above", "<=": "not above", "<": "below"}
 
@@ -69,8 +81,8 @@ def judged(
         more = None if point_estimates else more_cases(expression, measured)
         if more is not None:
             same = "share" if expression.is_share else "mean and spread"
-            of = measured.of.replace("cases", "case", 1) if more == 1 else measured.of
-            sentence += f"; with this {same}, about {more} more {of} would settle it"
+            more, what = _in_clusters(more, measured)
+            sentence += f"; with this {same}, about {what} would settle it"
     notes = "; ".join(filter(None, (measured.note, measured.controls)))
     sentence += f" ({notes})" if notes else ""
     sentence += "; exploratory: the rule was chosen after the samples" if exploratory else ""
@@ -89,6 +101,16 @@ def judged(
         design=design,
         confidence=measured.confidence,
     )
+
+
+def _in_clusters(more: int, measured: Measured) -> tuple[int, str]:
+    """Return so many further cases as whole clusters of them, and in words: more of a cluster tell nothing new."""
+    if measured.each <= 1:
+        of = measured.of.replace("cases", "case", 1) if more == 1 else measured.of
+        return more, f"{more} more {of}"
+    clusters = math.ceil(more / measured.each - _NEGLIGIBLE)
+    cases = math.ceil(clusters * measured.each - _NEGLIGIBLE)
+    return cases, f"{counted(clusters, 'more cluster')} ({cases} {measured.of}, none of them of those there are)"
 
 
 def _not_measured(expression: Expression, measured: Measured) -> str:
@@ -114,7 +136,7 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     if not held and not expression.holds(float(measured.value or 0)):
         return f"{what} is itself {word} {shown}"
     end = ("" if measured.worth is None else "exact ") + ("lower" if expression.wants_high else "upper")
-    return f"{what}: its {end} end {number(looked_at, bar)} is {word} {shown}"
+    return f"{what}: its {end} end is {word} {shown}"
 
 
 def more_cases(expression: Expression, measured: Measured) -> int | None:
@@ -201,23 +223,60 @@ def _checks(
     if not unmeasured and all(one is None for _, one in measured):
         raise UsageError(_about_nothing(expression, chosen))
     for cases, one in measured:
-        if one is None:
-            continue
-        facts: dict[str, Any] = {
-            "judge": cases.summary.judge,
-            "criterion": cases.summary.criterion,
-            "design": cases.design,
-            "exploratory": cases.summary.design.rule_fixed == "after",
-        }
-        if asked.sequential:
-            check = _sequentially(gate, one, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
-        elif report.stopped:
-            check = judged(expression, Measured(missing=_FIXED), **facts)
-        else:
-            check = judged(expression, one, point_estimates=asked.point_estimates, **facts)
-        yield _with_copies(check, cases)
+        if one is not None:
+            check = _check(gate, one, cases, asked=asked, report=report, at_stop=at_stop)
+            yield _with_caution(_with_copies(check, cases), _caution(expression, cases))
     for judge in unmeasured:
         yield judged(expression, Measured(missing="no case was measured"), judge=judge, criterion=gate.criterion or "")
+
+
+def _check(
+    gate: Gate,
+    measured: Measured,
+    cases: CriterionCases,
+    *,
+    asked: Gates,
+    report: RunReport,
+    at_stop: Mapping[tuple[str, str, str], Looked] | None,
+) -> GateCheck:
+    expression, of_cases = gate.expression, gate.expression.metric not in OF_CALIBRATION
+    facts: dict[str, Any] = {
+        "judge": cases.summary.judge,
+        "criterion": cases.summary.criterion,
+        "design": cases.design,
+        "exploratory": cases.summary.design.rule_fixed == "after",
+    }
+    if of_cases and (cut := cut_off(cases, report)):
+        return judged(expression, Measured(missing=cut), **facts)
+    if asked.sequential:
+        return _sequentially(gate, measured, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
+    if report.stopped:
+        return judged(expression, Measured(missing=_FIXED), **facts)
+    check = judged(expression, measured, point_estimates=asked.point_estimates, **facts)
+    told = taken_for_whole(cases, report) if of_cases and check.value is not None else ""
+    return replace(check, reason=f"{check.reason}; {told}") if told else check
+
+
+def _caution(expression: Expression, cases: CriterionCases) -> str:
+    """Return which judge that reads nothing is as good as this one, by the labels the gate is about, or of its cases.
+
+    It says something of a gate on what was decided: a judge that always answers the same passes many of them.
+    """
+    if expression.metric in OF_CALIBRATION:
+        calibration = cases.section.calibration
+        measured = None if calibration is None else calibration.criteria.get(cases.summary.criterion)
+        controls = None if measured is None else measured.controls
+    else:
+        decided = expression.metric in _OF_DECISIONS and not cases.summary.apart
+        controls = cases.summary.controls if decided else None
+    return "" if controls is None else controls.caution
+
+
+def _with_caution(check: GateCheck, caution: str) -> GateCheck:
+    """Return a check that passed with what speaks against the judge all the same."""
+    if check.status != "passed" or not caution:
+        return check
+    return replace(check, caution=caution, reason=f"{check.reason}; passed, but {caution}")
 
 
 def _with_copies(check: GateCheck, cases: CriterionCases) -> GateCheck:
@@ -296,7 +355,9 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
             controls = one.controls
             beside = "" if controls is None else controls.missing if controls.beaten else controls.sentence
             told = (f"calibrated on {source}: {one.n} labelled cases", beside, untested(section))
-            yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=one.n, design=cases.design)
+            reason = "; ".join(filter(None, told))
+            check = _calibration(section.judge, criterion, reason, n=one.n, design=cases.design)
+            yield _with_caution(check, "" if controls is None else controls.caution)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")
 

@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.decision import Status
+from judgeharness_integrations.analysis.aggregation.folds import Status
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
-from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
-from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_gold_alone
-from judgeharness_integrations.analysis.calibration.population import CaseFacts
+from judgeharness_integrations.analysis.calibration.candidates import (
+    Candidate,
+    Label,
+    labels_of_case,
+    one_of,
+    rivals_of,
+)
+from judgeharness_integrations.analysis.calibration.items import confidence_text, read_gold_alone, simultaneous_level
+from judgeharness_integrations.analysis.calibration.measure import withhold
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.rivals import Candidate, Label, labels_of_case, one_of, rivals_of
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items
-from judgeharness_integrations.analysis.calibration.transport import unlike_others
-from judgeharness_integrations.analysis.measure import facts_of_result
+from judgeharness_integrations.analysis.calibration.rivals import rivals_on_labels, widened
+from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN, OF_CALIBRATION
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -29,29 +33,39 @@ from judgeharness_integrations.analysis.runs.summarising import (
 )
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.analysis.statistics.proportions import exact_interval, worth_of
-from judgeharness_integrations.analysis.statistics.tally import bounded_estimate
+from judgeharness_integrations.analysis.statistics.proportions import bounded_estimate, exact_interval, worth_of
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
+    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
     from judgeharness_integrations.analysis.gates.gate import Expression
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
-    from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+    from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection, RunReport
     from judgeharness_integrations.verdictlog.row import Verdict
 
 CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]
 
 
-_OF_ALL_CASES: Final = frozenset({"pass_rate", "rate"})
+_UNDECIDED: Final = frozenset[Status]({"abstained", "not_graded"})
+# metric over all cases -> what a case is of which it cannot be told: it counts against the gate
+_UNTOLD: Final[dict[str, frozenset[Status]]] = {
+    "pass_rate": _UNDECIDED,
+    "rate": _UNDECIDED,
+    "abstention": frozenset({"not_graded"}),
+}
+_OF_REPEATED: Final = frozenset({"consistency", "agreement"})
+# metrics over the cases that have one: fewer than half of all speak for the others as little as so few samples do for a
+# case (`min_valid`)
+_OF_SOME: Final = _OF_REPEATED | {"accuracy", "mean_score", "position_flip", "flip_rate"}
 
 
 def case_value(expression: Expression, result: HarnessResult, measured: CriterionResult | None) -> float | None:
     """Return what a case counts for: shares from 0 to 1, scores as they are; None where it does not count.
 
     A rate of a label is of all cases, and what is not decided counts against its gate: as another label where the rate
-    has to be high, as this one where it has to be low. A judge that abstains passes neither.
+    has to be high, as this one where it has to be low. A judge that abstains passes neither. So does a case that was
+    not graded count against a gate on abstention: a judge that fails passes none.
 
     Args:
         expression: the gate.
@@ -59,22 +73,41 @@ def case_value(expression: Expression, result: HarnessResult, measured: Criterio
         measured: the criterion in it; None where its answers are not about the criterion.
 
     """
-    if measured is None or (expression.metric in _OF_ALL_CASES and measured.status != "decided"):
+    if measured is None or measured.status in _UNTOLD.get(expression.metric, ()):
         return value_without(expression)
     return CASE_VALUES[expression.metric](result, measured, expression.argument)
 
 
 def value_without(expression: Expression) -> float | None:
     """Return what a case counts for whose answers are not about the criterion; None where it does not count."""
-    if expression.metric in _OF_ALL_CASES:
+    if expression.metric in _UNTOLD:
         return float(not expression.wants_high)
     return _WITHOUT_CRITERION.get(expression.metric)
 
 
 def measure(expression: Expression, cases: CriterionCases) -> Measured | None:
-    """Return the metric of a gate over cases; None where they cannot have it. See `case_value`."""
-    upper = expression.metric in _OF_ALL_CASES and not expression.wants_high
-    return METRIC_MEASURES[expression.metric](replace(cases, upper=True) if upper else cases, expression.argument)
+    """Return the metric of a gate over cases; None where they cannot have it. See `case_value`.
+
+    One that is over the cases that have it is not measured where fewer than half of all have.
+    """
+    upper = expression.metric in _UNTOLD and not expression.wants_high
+    found = METRIC_MEASURES[expression.metric](replace(cases, upper=True) if upper else cases, expression.argument)
+    if found is not None and expression.metric not in OF_CALIBRATION and cases.clusters:
+        found = replace(found, each=len(cases.clusters) / len(set(cases.clusters)))
+    if found is None or found.value is None or expression.metric not in _OF_SOME:
+        return found
+    repeated, all_cases = expression.metric in _OF_REPEATED, cases.summary.cases
+    have = found.n if repeated else cases.summary.graded
+    if unasked := cases.unasked:
+        return Measured(missing=f"{unasked} of {all_cases} cases {NOT_DRAWN}: continue the run to its end", of=found.of)
+    if 2 * have >= all_cases:
+        return found
+    what = (
+        f"{'holds' if have == 1 else 'hold'} two valid samples"
+        if repeated
+        else f"{'is' if have == 1 else 'are'} graded"
+    )
+    return Measured(missing=f"only {have} of {all_cases} cases {what}, fewer than half", of=found.of)
 
 
 def _decided_so(_: HarnessResult, measured: CriterionResult, label: str | None) -> float:
@@ -115,7 +148,7 @@ CASE_VALUES: Final[dict[str, CaseValue]] = {
     "flip_rate": _flips,
 }
 
-_WITHOUT_CRITERION: Final[dict[str, float]] = {"coverage": 0.0, "abstention": 0.0, "not_graded": 1.0}
+_WITHOUT_CRITERION: Final[dict[str, float]] = {"coverage": 0.0, "not_graded": 1.0}
 
 
 _VOCABULARIES = (frozenset({"PASS", "FAIL"}), frozenset({"A", "B", "TIE"}))
@@ -129,7 +162,8 @@ class CriterionCases:
     the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
     `judges`: how many judges, runs and criteria, this one among them, were decided by the same labels, so that one may
     be picked; `among` says so, empty of one alone.
-    `upper`: the rate of a label has to be low, so that what is not decided counts as the label.
+    `calibrated`: the same of the labels of its calibration.
+    `upper`: the share of all cases has to be low, so that a case of which it cannot be told counts as one of them.
     """
 
     section: JudgeSection
@@ -139,12 +173,18 @@ class CriterionCases:
     others: tuple[HarnessResult, ...] = ()
     judges: int = 1
     among: str = ""
+    calibrated: tuple[int, str] = (1, "")
     upper: bool = False
 
     @property
     def missing(self) -> int:
         """Number of planned cases without a result."""
         return self.summary.cases - len(self.pairs)
+
+    @property
+    def unasked(self) -> int:
+        """Number of planned cases without any answer, of a run that was cut off."""
+        return self.summary.cases - sum(bool(result.rows) for result in self.results)
 
     @property
     def results(self) -> list[HarnessResult]:
@@ -190,6 +230,8 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
         groups.setdefault((result.judge, design_key(result.design)), []).append(result)
     candidates = _candidates(report)
     every = [*candidates.values(), *report.beside]
+    shown = {one.judge: one.calibration for one in report.judges if one.calibration is not None}
+    calibrated = rivals_on_labels({**report.calibrated_beside, **shown})
     for section in report.judges:
         names = designs_apart(summary.design for summary in section.criteria)
         for summary in section.criteria:
@@ -207,6 +249,7 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
                 others=others,
                 judges=len(rivals) + 1,
                 among="" if mine is None else one_of(mine, rivals),
+                calibrated=calibrated.get((section.judge, name), (1, "")),
             )
 
 
@@ -231,7 +274,8 @@ class Measured:
     """A metric over `n` of `of`; `missing` says why there is no value, or else no interval; `note` is for readers.
 
     `controls`: how it stands beside judges that read nothing. `worth`: how many independent cases its interval, then
-    Clopper and Pearson's, is worth; None of other intervals. `confidence`: the interval's.
+    Clopper and Pearson's, is worth; None of other intervals. `confidence`: the interval's. `each`: cases a cluster has
+    on average, 1 where each stands alone.
     """
 
     value: float | None = None
@@ -244,6 +288,7 @@ class Measured:
     controls: str = ""
     worth: float | None = None
     confidence: float = CONFIDENCE
+    each: float = 1.0
 
 
 def _share(cases: CriterionCases, metric: str, *, missing: bool = False) -> Measured:
@@ -282,7 +327,7 @@ def _exactly(measured: Measured, value: float, low: float, high: float) -> Measu
 def _pass_rate(cases: CriterionCases, _: str | None) -> Measured | None:
     if not cases.scored and not cases.sampled:
         return Measured(missing="no sample holds a verdict")
-    return _label_rate(cases, "PASS") if cases.labels.keys() & {"PASS", "FAIL"} else None
+    return _told_rate(cases, "pass_rate", "PASS") if cases.labels.keys() & {"PASS", "FAIL"} else None
 
 
 def _rate(cases: CriterionCases, label: str | None) -> Measured | None:
@@ -292,16 +337,17 @@ def _rate(cases: CriterionCases, label: str | None) -> Measured | None:
         return Measured(missing="no sample holds a verdict")
     if label not in cases.labels:
         return Measured(missing=f"no sample says {label}; there are {', '.join(cases.labels)}")
-    return _label_rate(cases, str(label))
+    return _told_rate(cases, "rate", str(label))
 
 
-def _label_rate(cases: CriterionCases, label: str) -> Measured:
-    undecided = cases.missing + sum(one.status != "decided" for _, one in cases.pairs)
-    counting = label if cases.upper else f"not {label}"
-    note = f"{undecided} of {cases.summary.cases} are not decided and count as {counting}" if undecided else ""
-    hits = [
-        bool(_decided_so(result, one, label)) if one.status == "decided" else cases.upper for result, one in cases.pairs
-    ]
+def _told_rate(cases: CriterionCases, metric: str, what: str) -> Measured:
+    """Return a share of all cases, in which those of which it cannot be told count against the gate; `what` it is."""
+    untold, value = _UNTOLD[metric], CASE_VALUES[metric]
+    hits = [cases.upper if one.status in untold else bool(value(result, one, what)) for result, one in cases.pairs]
+    count = cases.missing + sum(one.status in untold for _, one in cases.pairs)
+    word = "decided" if untold is _UNDECIDED else "graded"
+    counting = what if cases.upper else f"not {what}"
+    note = f"{count} of {cases.summary.cases} are not {word} and count as {counting}" if count else ""
     return measured_rate(Rate.over([*hits, *[cases.upper] * cases.missing], cases.clusters), note=note)
 
 
@@ -315,41 +361,19 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
     undecided = cases.summary.cases - sum(one.status == "decided" for _, one in cases.pairs)
     left_out = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
-    note = "; ".join(filter(None, (left_out, unread, cases.among)))
-    if rate is not None and (selected := _selected(cases)):
-        return Measured(of="decided cases with gold", missing=selected)
+    note = "; ".join(filter(None, (left_out, unread, cases.summary.batch, cases.among)))
+    if rate is not None and cases.summary.apart:
+        return Measured(of="decided cases with gold", missing=cases.summary.apart)
     measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
-    return replace(measured, controls="" if controls is None else controls.sentence)
-
-
-def _selected(cases: CriterionCases) -> str:
-    """Return that which cases have a gold label goes with what was decided or what they are like; empty if not."""
-    name = cases.summary.criterion
-    asked = [pair for pair in cases.pairs if pair[0].rows]  # of a case that was never asked neither is known
-    items = [
-        LabelledItem(
-            case_id=result.case_id,
-            criterion=name,
-            gold=gold_of(result, name),
-            verdict=measured.verdict,
-            status=measured.status,
-        )
-        for result, measured in asked
-    ]
-    clusters = {result.case_id: key for (result, _), key in zip(cases.pairs, cases.clusters, strict=False)}
-    found, what = selection_of_items(items, name, clusters), "accuracy on them is not that of the run"
-    if found is not None and found.found:
-        return found.told(what)
-    facts: dict[bool, list[CaseFacts]] = {True: [], False: []}
-    for (result, _), item in zip(asked, items, strict=True):
-        key = clusters[result.case_id]
-        facts[item.gold is not None].append(facts_of_result(result, {}, column=None, cluster=key, criteria={name}))
-    return unlike_others(facts[True], facts[False], what)
+    alone = f" at {confidence_text(CONFIDENCE)}, as if it were the only candidate" if cases.judges > 1 else ""
+    return replace(measured, controls="" if controls is None else controls.sentence + alone)
 
 
 def _abstention(cases: CriterionCases, _: str | None) -> Measured:
     """Return how often the judge abstains; one that never answered is not known to do so seldom."""
-    return _share(cases, "abstention") if cases.sampled else Measured(missing="no sample holds a verdict")
+    if not cases.sampled:
+        return Measured(missing="no sample holds a verdict")
+    return _told_rate(cases, "abstention", "abstained")
 
 
 def _consistency(cases: CriterionCases, _: str | None) -> Measured:
@@ -460,14 +484,16 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
         why = _uncalibrated(section, criterion)
         if why or section.calibration is None:
             return Measured(missing=why)
-        source, found = section.calibration.name, section.calibration.criteria[criterion]
+        source, held = section.calibration.name, section.calibration.criteria[criterion]
+        found, confidence, among = _for_all(cases, section.calibration, held)
         value = getattr(found, name)
         of, missing = f"labelled cases of {source}", f"it is undefined on {source}{_why(found, name)}"
-        controls = "" if found.controls is None else found.controls.sentence
-        note = "; ".join(filter(None, (controls, found.untold, found.uneven, untested(section))))
-        confidence = section.calibration.confidence
+        controls = "" if held.controls is None else held.controls.sentence
+        note = "; ".join(filter(None, (controls, held.untold, held.uneven, untested(section), among)))
+        each = found.n / found.clusters if found.clusters else 1.0
         if value is None or isinstance(value, Rate):
-            return measured_rate(value, of=of, missing=missing, note=note, confidence=confidence)
+            rated = measured_rate(value, of=of, missing=missing, note=note, confidence=confidence)
+            return replace(rated, each=each)
         no_interval = found.undefined.get(f"{name}_interval", "one cluster or equal cases tell nothing about others")
         bar = found.undefined.get(f"{name}_bar", "")
         told = value.low is not None and not bar
@@ -480,9 +506,25 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
             missing="" if told else bar or no_interval,
             note=note,
             confidence=confidence,
+            each=each,
         )
 
     return measure
+
+
+def _for_all(
+    cases: CriterionCases, report: CalibrationReport, held: CriterionCalibration
+) -> tuple[CriterionCalibration, float, str]:
+    """Return a calibration whose intervals hold for all judges of the run on its labels, their confidence, and words.
+
+    Where they cannot be made anew, they are what they were, and the words say so.
+    """
+    count, among = cases.calibrated
+    if count <= (report.candidates or 1):
+        return held, report.confidence, among
+    if (found := widened(report, cases.summary.criterion, count)) is None:
+        return held, report.confidence, f"{among}, of which the best may be best by luck: its interval is for fewer"
+    return withhold(found, held.selection), simultaneous_level(count), among
 
 
 def _why(found: CriterionCalibration, name: str) -> str:
@@ -507,10 +549,5 @@ METRIC_MEASURES: Final[dict[str, Callable[[CriterionCases, str | None], Measured
     "mean_score": _mean_score,
     "position_flip": lambda cases, _: _flip_rate(cases, "position_swap"),
     "flip_rate": _flip_rate,
-    "precision": _calibrated("precision"),
-    "recall": _calibrated("recall"),
-    "specificity": _calibrated("specificity"),
-    "balanced_accuracy": _calibrated("balanced_accuracy"),
-    "kappa": _calibrated("kappa"),
-    "lift": _calibrated("lift"),
+    **{name: _calibrated(name) for name in OF_CALIBRATION},
 }

@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.gates.gate import Expression
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters
+from judgeharness_integrations.analysis.gates.alone import TAKEN_FOR_WHOLE
+from judgeharness_integrations.analysis.gates.gate import (
+    NOT_DRAWN,
+    About,
+    AskingOrder,
+    Expression,
+    GateCheck,
+    GateReport,
+    number,
+)
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
     CriterionCases,
@@ -22,11 +31,15 @@ from judgeharness_integrations.analysis.gates.metrics import (
     case_value,
     measure,
 )
-from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck, GateReport, number
-from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
+from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import summaries
-from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, mean_interval, rate_interval
-from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
+from judgeharness_integrations.analysis.sequential import (
+    log_e_mean,
+    log_e_rate,
+    mean_interval,
+    rate_interval,
+    unequal_clusters,
+)
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 if TYPE_CHECKING:
@@ -194,10 +207,6 @@ def _odds(log_e: float) -> float:
 _ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
 _ASK_AGAIN: Final = "ask with run --until, which knows every case of the suite and asks nothing twice"
 
-_TAKEN_FOR_WHOLE: Final = (
-    "nothing here says how many cases were to be asked, nor whether a gate ended it, as the folder of a run does: "
-    "these are taken for all of them"
-)
 _TOLD_AT_ITS_END: Final = (
     "what the run's own gates said stands in its report (leave these gates out); for others ask the cases that are "
     "left, with run and without --until"
@@ -255,7 +264,7 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
     results, own = cases.results, report.gates
     if own is None or not own.stopped:
         found = _whole(results, cases.summary.cases, about)
-        found = found if report.of_known_size else replace(found, note=_TAKEN_FOR_WHOLE)
+        found = found if report.of_known_size else replace(found, note=TAKEN_FOR_WHOLE)
     elif own.order is None:
         found = _of_unknown_order(results, about)
     else:
@@ -381,7 +390,7 @@ def looked_at(
     if expression.metric == "accuracy" and cases.judges > 1:
         notes.append(f"{cases.among}: the level holds for all of them together")
     if measured.controls:  # of all cases, as everywhere else: of a part of them they may say the contrary
-        of_all = "" if part is cases else "all cases asked: "
+        of_all = "" if part is cases else f"of all {cases.summary.cases - cases.unasked} cases asked: "
         notes.append(f"{of_all}{measured.controls} by an interval over a fixed number of cases")
     return replace(found, of=measured.of, note="; ".join(filter(None, notes)), judges=max(found.judges, cases.judges))
 

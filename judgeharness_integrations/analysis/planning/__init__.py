@@ -4,9 +4,15 @@ A plan is made for what `report` and `compare` will print: decisions under a rul
 plan of the probes of a run is `judgeharness_integrations.judging.plan`.
 """
 
-from judgeharness_integrations.analysis.planning.grid import Design, Limits, designs
+from judgeharness_integrations.analysis.planning.grid import (
+    CorrectedLabels,
+    Design,
+    Limits,
+    corrected_labels,
+    designs,
+    wilson_labels,
+)
 from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Part, Shift, Split, gstudy
-from judgeharness_integrations.analysis.planning.labels import CorrectedLabels, corrected_labels, wilson_labels
 from judgeharness_integrations.analysis.planning.pilot import ClusterSizes, Pilot, pilot_of
 from judgeharness_integrations.analysis.planning.report import (
     PLAN_SCHEMA,

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
-from judgeharness_integrations.analysis.aggregation.position import base_perturbation
+from judgeharness_integrations.analysis.aggregation.statistics import base_perturbation
 from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.statistics.multiplicity import holm
-from judgeharness_integrations.analysis.statistics.proportions import sign_test
+from judgeharness_integrations.analysis.statistics.proportions import holm, sign_test
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, voting
 
 Codes: TypeAlias = NDArray[np.int64]

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, chdtri, fdtri, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import Cluster, Clusters
-from judgeharness_integrations.analysis.aggregation.deciding import decide, samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.grouping import Cluster, Clusters, by_case, is_numeric
+from judgeharness_integrations.analysis.aggregation.rules import Rule, decide, samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, agreement, variance_split
 from judgeharness_integrations.analysis.planning.gstudy import Components, Shift, shifts_of
 from judgeharness_integrations.analysis.planning.study import (
@@ -34,7 +32,7 @@ from judgeharness_integrations.analysis.planning.study import (
     Study,
     level_of,
 )
-from judgeharness_integrations.analysis.statistics.search import bisected_each
+from judgeharness_integrations.analysis.statistics.paired import bisected_each
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -230,7 +228,9 @@ class Truths:
         found = None if self.pilot is None else self.pilot.clusters
         if found is None or self.pilot is None:
             return Alone()
-        size = found.size if self._certain else found.size + found.size_error  # studies draw other sizes, too
+        size, assurance = found.size, self.goal.assurance
+        if not self._certain and assurance is not None:  # a bound, since studies draw other sizes, too
+            size += float(ndtri(math.sqrt(assurance))) * found.size_error  # both are to be met: the size, and the goal
         return Clustered(size=size, correlations=self._correlations(self.pilot, found), spreads=self._points[:, 3])
 
     def _correlations(self, pilot: Pilot, found: ClusterSizes) -> Floats:

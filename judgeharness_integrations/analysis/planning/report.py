@@ -14,19 +14,23 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, pass_mark, rule
-from judgeharness_integrations.analysis.planning.grid import Design, Limits, attainable, designs, present
-from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
-from judgeharness_integrations.analysis.planning.labels import (
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, check_rule_fits, pass_mark, rule
+from judgeharness_integrations.analysis.planning.grid import (
     CorrectedLabels,
+    Design,
+    EarlyStopping,
+    Limits,
+    attainable,
     corrected_labels,
+    designs,
+    present,
     widest_rate,
     wilson_labels,
 )
+from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
 from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
 from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -279,7 +283,7 @@ class PlanningReport:
     two systems have the correlation asked for and no verdict is noise; None where what they share is planned with, and
     of a design of several samples a case, whose rule decides otherwise then.
     `majority` is empty without a pilot of two labels. `variances` says where the pilot's variance is, and `split` is
-    the best split of the calls allowed.
+    the best split of the calls allowed. `early_stopping` is what `curtail` would take of the samples of a case.
     """
 
     goal: Goal
@@ -302,6 +306,7 @@ class PlanningReport:
     uncorrelated: int | None = None
     at_least: bool = False
     up_to: float | None = None
+    early_stopping: EarlyStopping | None = None
 
     @property
     def shifts(self) -> tuple[Shift, ...]:

@@ -8,25 +8,26 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.canary import CanaryReport, watch
     from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance
     from judgeharness_integrations.analysis.probability.fitting import Choice, CrossFit, choose, cross_fit, fit, mapped
-    from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
-    from judgeharness_integrations.analysis.probability.forms import (
+    from judgeharness_integrations.analysis.probability.forecasts import (
         AnswerChange,
+        Forecasts,
         RetestBand,
         answer_change,
+        labelled_answers,
         retest_band,
     )
     from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-    from judgeharness_integrations.analysis.probability.reliability import (
-        CalibrationError,
-        ReliabilityPoint,
-        calibration_error,
-        reliability_curve,
-    )
     from judgeharness_integrations.analysis.probability.report import (
         ProbabilityFigures,
         ProbabilityReport,
         assess,
         figures,
+    )
+    from judgeharness_integrations.analysis.probability.scores import (
+        CalibrationError,
+        ReliabilityPoint,
+        calibration_error,
+        reliability_curve,
     )
 
 __all__ = [
@@ -60,8 +61,8 @@ __all__ = [
 
 _HOMES = {
     "FLOOR": "distributions",
-    "AnswerChange": "forms",
-    "CalibrationError": "reliability",
+    "AnswerChange": "forecasts",
+    "CalibrationError": "scores",
     "CanaryReport": "canary",
     "Choice": "fitting",
     "CrossFit": "fitting",
@@ -69,11 +70,11 @@ _HOMES = {
     "ProbabilityFigures": "report",
     "ProbabilityMap": "maps",
     "ProbabilityReport": "report",
-    "ReliabilityPoint": "reliability",
-    "RetestBand": "forms",
-    "answer_change": "forms",
+    "ReliabilityPoint": "scores",
+    "RetestBand": "forecasts",
+    "answer_change": "forecasts",
     "assess": "report",
-    "calibration_error": "reliability",
+    "calibration_error": "scores",
     "checked": "distributions",
     "choose": "fitting",
     "cross_fit": "fitting",
@@ -82,8 +83,8 @@ _HOMES = {
     "fit": "fitting",
     "labelled_answers": "forecasts",
     "mapped": "fitting",
-    "reliability_curve": "reliability",
-    "retest_band": "forms",
+    "reliability_curve": "scores",
+    "retest_band": "forecasts",
     "watch": "canary",
 }
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.probability.distributions import distance
 from judgeharness_integrations.analysis.probability.forecasts import Floats
-from judgeharness_integrations.analysis.sequential.processes import move_evidence
+from judgeharness_integrations.analysis.sequential import move_evidence
 
 CANARY_ALPHA: Final = 0.05  # of all looks of a year, and beyond, at a model that has not moved
 CANARY_STATES: Final = 20
@@ -38,6 +38,46 @@ class CanaryReport:
     alarm: int | None
     moved: tuple[str, ...]
     varied: bool
+
+
+CANARY_SCHEMA: Final = "judgeharness.canary/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryCheck:
+    """What the frozen states of a passport say, asked once more.
+
+    `elsewhere` says that the answers came from another model than those of the passport; empty where they did not. Such
+    answers are no round of it: `questions`, question -> report, is empty then. `checked_at` is an ISO 8601 time.
+    """
+
+    passport: str
+    judge: str
+    checked_at: str
+    elsewhere: str
+    questions: Mapping[str, CanaryReport]
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """The questions whose answers left the band in which they vary."""
+        return tuple(name for name, report in self.questions.items() if report.alarm is not None)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the judge is not what it was."""
+        return bool(self.elsewhere or self.moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON keeps it (`schemas/canary-1.json`)."""
+        return {
+            "schema": CANARY_SCHEMA,
+            "passport": self.passport,
+            "judge": self.judge,
+            "checked_at": self.checked_at,
+            "alarm": self.alarm,
+            "elsewhere": self.elsewhere or None,
+            "questions": {name: asdict(report) for name, report in self.questions.items()},
+        }
 
 
 def watch(days: Sequence[Day], *, alpha: float = CANARY_ALPHA) -> CanaryReport:

@@ -10,8 +10,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression, minimize
-from scipy.special import log_softmax
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.probability.distributions import FLOOR
@@ -62,6 +60,9 @@ def fit(found: Forecasts, kind: MapKind) -> ProbabilityMap:
 
 
 def _logistic(found: Forecasts, *, biased: bool) -> tuple[float, tuple[float, ...]]:
+    from scipy.optimize import minimize  # noqa: PLC0415 - SciPy, for maps alone
+    from scipy.special import log_softmax  # noqa: PLC0415
+
     raised = np.maximum(found.probabilities, FLOOR)
     logs = np.log(raised / raised.sum(axis=1, keepdims=True))
 
@@ -82,6 +83,8 @@ def _logistic(found: Forecasts, *, biased: bool) -> tuple[float, tuple[float, ..
 def _isotonic(found: Forecasts) -> ProbabilityMap:
     if len(found.options) != 2:  # noqa: PLR2004 - what rises is one number
         raise UsageError(f"an isotonic map is one of two options, not {len(found.options)}: fit temperature+bias.")
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - as above
+
     raw, place, weights = np.unique(found.probabilities[:, 0], return_inverse=True, return_counts=True)
     shares = np.bincount(place, found.labels[:, 0]) / weights
     end = 1 / (found.n + 2)
@@ -141,6 +144,20 @@ def cross_fit(
         chosen[kind] += 1
         probabilities[held_out] = mapped(found.part(held_out), fit(rest, kind)).probabilities
     return CrossFit(mapped=found.answered(probabilities), kinds=dict(chosen))
+
+
+def half_fitted(found: Forecasts, *, seed: int = 0) -> tuple[ProbabilityMap, NDArray[np.bool_]]:
+    """Return a map of one half of the labels, in whole clusters, and which answers (n,) these are of.
+
+    A threshold that is set on the other half is tested by labels that the map has not seen.
+
+    Raises:
+        UsageError: the labels are of one cluster.
+
+    """
+    first = fold_of(found, folds=2, seed=seed) == 0
+    half = found.part(first)
+    return choose(half, seed=seed).map if len(set(half.clusters)) > 1 else fit(half, "none"), first
 
 
 def fold_of(found: Forecasts, *, folds: int = FOLDS, seed: int = 0) -> NDArray[np.intp]:

@@ -7,28 +7,13 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
-
-from pydantic import Field
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.probability.distributions import checked, floored
-from judgeharness_integrations.verdictlog.shapes import Count, Number, Shape, Text, misplaced
 
 MapKind: TypeAlias = Literal["none", "temperature", "temperature+bias", "isotonic"]
 KINDS: Final[tuple[MapKind, ...]] = ("none", "temperature", "temperature+bias", "isotonic")  # the simplest first
-_Share: TypeAlias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
-class _MapShape(Shape):
-    """A map as `ProbabilityMap.to_dict` writes it."""
-
-    kind: MapKind
-    options: Annotated[list[Text], Field(min_length=2)]
-    labels: Count
-    temperature: Annotated[Number, Field(gt=0)]
-    biases: list[Number]
-    knots: list[Annotated[list[_Share], Field(min_length=2, max_length=2)]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +88,10 @@ class ProbabilityMap:
             UsageError: naming what is missing, or does not fit.
 
         """
-        key = misplaced(_MapShape, document) or _unfit(document)
+        from judgeharness_integrations.analysis.probability.passportshape import MapShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.verdictlog.shapes import misplaced  # noqa: PLC0415
+
+        key = misplaced(MapShape, document) or _unfit(document)
         if key is not None:
             raise UsageError(f"{key!r:.60} of a calibration map is missing or holds no part of one: fit the map anew.")
         return cls(
@@ -138,6 +126,8 @@ def _between(knots: Sequence[tuple[float, float]], value: float) -> float:
 def _unfit(document: Mapping[str, Any]) -> str | None:
     """Return which of the keys, that hold what they should, does not fit the others."""
     kind, options, knots = document["kind"], document["options"], document["knots"]
+    if kind not in KINDS:
+        return "kind"
     if len(set(options)) < len(options) or (kind == "isotonic" and len(options) != 2):  # noqa: PLR2004 - of the first
         return "options"
     if len(document["biases"]) != (len(options) if kind == "temperature+bias" else 0):

@@ -1,56 +1,144 @@
-"""Rows of a judge that answers with probabilities -> what is known of each of its questions."""
+"""Rows of a judge that answers with probabilities -> what is known of its questions, and what that is worth."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
-from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_score
-from judgeharness_integrations.analysis.calibration.selection import selection_by_sureness, selection_of_items
-from judgeharness_integrations.analysis.certifying.measuring import shortfall, step_tests
+from judgeharness_integrations.analysis.aggregation.cases import case_decisions
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion
+from judgeharness_integrations.analysis.calibration.items import (
+    LabelledItem,
+    check_candidates,
+    read_score,
+    simultaneous_alpha,
+    simultaneous_level,
+)
+from judgeharness_integrations.analysis.calibration.population import Population, population_of
+from judgeharness_integrations.analysis.calibration.saved import CalibrationState
+from judgeharness_integrations.analysis.calibration.strata import selection_by_sureness, selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import facts_of_decisions
+from judgeharness_integrations.analysis.certifying.measuring import HALVES, Labels, shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
-from judgeharness_integrations.analysis.probability.fitting import choose, fold_of, mapped
-from judgeharness_integrations.analysis.probability.forecasts import Forecasts
-from judgeharness_integrations.analysis.probability.forms import AnswerChange, RetestBand
-from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-from judgeharness_integrations.analysis.probability.passport import VOTES, FormChange, Noise, QuestionPassport, Trust
-from judgeharness_integrations.analysis.probability.report import FEWEST, assess
-from judgeharness_integrations.analysis.probability.rows import (
+from judgeharness_integrations.analysis.probability.fitting import half_fitted, mapped
+from judgeharness_integrations.analysis.probability.forecasts import (
+    AnnotatorShares,
+    AnswerChange,
+    Forecasts,
     LabelledRows,
+    RetestBand,
     labelled_rows,
     mean_answers,
     rows_band,
     rows_changes,
+    shares_about,
 )
-from judgeharness_integrations.verdictlog.plain import counted
-from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
+from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+from judgeharness_integrations.analysis.probability.passport import (
+    VOTES,
+    FormChange,
+    Noise,
+    Passport,
+    QuestionPassport,
+    Trust,
+)
+from judgeharness_integrations.analysis.probability.report import FEWEST, ProbabilityFigures, assess, figures, too_few
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, most_probable
 
-_HALVES = 2
+_SEVERAL = 2
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected
+_HALF = 0.5  # of the annotators: of a single label all or none
 _Shares = Mapping[str, float]
+_Labels: TypeAlias = Mapping[Verdict, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
     """What answers have to keep to be certified: `agreement` with confidence 1 - `delta`, over all questions together.
 
+    So it is for all `candidates` (judges, prompts, seeds) that were measured on these labels, whichever is chosen: the
+    level of each is `delta` / candidates, and its skill is held against an interval that holds for all of them.
+
     Raises:
-        UsageError: one of them does not lie between 0 and 1.
+        UsageError: one of the first two does not lie between 0 and 1, or there are no candidates.
 
     """
 
     agreement: float = 0.9
     delta: float = 0.1
+    candidates: int = 1
 
     def __post_init__(self) -> None:
-        """Check both."""
+        """Check them."""
+        check_candidates(self.candidates)
         for name, value in (("agreement", self.agreement), ("delta", self.delta)):
             if not 0 < value < 1:
                 raise UsageError(f"{name} must lie between 0 and 1, not {value:g}.")
+
+
+def passport_of_rows(
+    rows: Sequence[VerdictRow],
+    labels: Labels,
+    *,
+    judge: str,
+    measured_at: str,
+    votes: Sequence[str] = VOTES,
+    bars: Bars | None = None,
+    seed: int = 0,
+    shares: AnnotatorShares = MappingProxyType({}),
+    **known: Any,
+) -> Passport:
+    """Return the passport that the rows of one judge come to.
+
+    Args:
+        rows: see `question_passports`.
+        labels: where the gold labels of the rows come from.
+        judge: its name.
+        measured_at: when it answered, as an ISO 8601 time with offset.
+        votes: see `question_passports`.
+        bars: see there.
+        seed: see there.
+        shares: see there.
+        known: further fields of `Passport`, that rows do not tell.
+
+    Raises:
+        UsageError: no row holds probabilities.
+
+    """
+    asked = bars or Bars()
+    taken = Passport(
+        name=labels.name,
+        judge=judge,
+        source=labels.source,
+        consensus=labels.consensus,
+        excluded_ties=labels.ties,
+        measured_at=measured_at,
+        questions=question_passports(rows, votes=votes, bars=asked, seed=seed, shares=shares),
+        models=answering_models(rows),
+        candidates=asked.candidates,
+        **known,
+    )
+    return replace(taken, population=_population(taken, [row for row in rows if row.perturbation in votes]))
+
+
+def answering_models(rows: Iterable[VerdictRow]) -> tuple[str, ...]:
+    """Return the models that answers with probabilities say they came from, in alphabetical order."""
+    return tuple(sorted({row.model for row in rows if row.probabilities is not None and row.model}))
+
+
+def _population(taken: Passport, rows: Sequence[VerdictRow]) -> Population | None:
+    """Return what the labelled cases are like, decided as the passport says; None without labels."""
+    labelled = {row.case_id for row in rows if row.gold is not None}
+    if not labelled:
+        return None
+    groups = by_criterion([row for row in rows if row.case_id in labelled])
+    rule = taken.rule(CalibrationState(status="valid"))
+    decided = {name: case_decisions(group, rule) for name, group in groups.items()}
+    return population_of(facts_of_decisions(decided, column=None))
 
 
 def question_passports(
@@ -59,6 +147,7 @@ def question_passports(
     votes: Iterable[str] = VOTES,
     bars: Bars | None = None,
     seed: int = 0,
+    shares: AnnotatorShares = MappingProxyType({}),
 ) -> tuple[QuestionPassport, ...]:
     """Return what the rows of one judge say of each of its questions.
 
@@ -67,6 +156,8 @@ def question_passports(
         votes: the perturbations that are averaged before a decision; the others are forms that are compared alone.
         bars: what is to be certified.
         seed: of folds and simulations.
+        shares: case -> criterion -> label -> share of its annotators, which go before the gold of rows. A map is fitted
+            on them; a decision is right where more than half of the annotators gave it.
 
     Raises:
         UsageError: no row holds probabilities.
@@ -77,10 +168,13 @@ def question_passports(
     }
     if not groups:
         raise UsageError("no answer holds probabilities: a passport is of a judge that answers with them.")
-    questions = [_Question.of(name, group, frozenset(votes)) for name, group in groups.items()]
+    questions = [
+        _Question.of(name, group, frozenset(votes), shares_about(name, shares)) for name, group in groups.items()
+    ]
     labelled = sum(one.labelled is not None for one in questions)
     asked = bars or Bars()
-    return tuple(one.passport(asked, level=asked.delta / max(1, labelled), seed=seed) for one in questions)
+    level = simultaneous_alpha(asked.delta, asked.candidates) / max(1, labelled)
+    return tuple(one.passport(asked, level=level, seed=seed) for one in questions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,20 +186,24 @@ class _Question:
     labelled: LabelledRows | None
     graded: frozenset[str]  # cases of a score with a label
     clusters: Mapping[str, Hashable]
+    models: tuple[str, ...]
     band: RetestBand | None
     changes: Mapping[str, AnswerChange]
 
     @classmethod
-    def of(cls, criterion: str, rows: Sequence[VerdictRow], votes: frozenset[str]) -> _Question:
+    def of(
+        cls, criterion: str, rows: Sequence[VerdictRow], votes: frozenset[str], shares: Mapping[str, _Labels]
+    ) -> _Question:
         """Read the rows of one criterion."""
         means = {place: mean for place, mean in mean_answers(rows, votes=votes).items() if mean is not None}
         scored = all(read_score(name) is not None for mean in means.values() for name in mean)
         return cls(
             criterion=criterion,
             means=means,
-            labelled=None if scored else labelled_rows(rows, votes=votes),
+            labelled=None if scored else labelled_rows(rows, votes=votes, labels=shares),
             graded=frozenset(row.case_id for row in rows if scored and row.gold is not None),
             clusters=Clusters.of_rows(rows).by_case(),
+            models=answering_models(rows),
             band=rows_band(rows),
             changes=rows_changes(rows),
         )
@@ -121,7 +219,7 @@ class _Question:
             forms=tuple(self._forms()),
             trust=self._trust_of_levels(bars.agreement, level)
             if self.labelled is None
-            else self._trust(self.labelled, bars.agreement, level, seed),
+            else self._trust(self.labelled, bars, level, seed),
         )
 
     def _trust_of_levels(self, agreement: float, level: float) -> Trust | None:
@@ -141,17 +239,15 @@ class _Question:
             if moved.excess is not None and moved.bound is not None:
                 yield FormChange(form=form, n=moved.n, change=moved.change, excess=moved.excess, bound=moved.bound)
 
-    def _trust(self, labelled: LabelledRows, agreement: float, level: float, seed: int) -> Trust:
+    def _trust(self, labelled: LabelledRows, bars: Bars, level: float, seed: int) -> Trust:
         """Return what the labels say: the map from one half of them, the threshold from the other."""
         found = labelled.forecasts
         count = len(set(found.clusters))
-        known = Trust(labelled=found.n, clusters=count, agreement=agreement, level=level)
+        known = Trust(labelled=found.n, clusters=count, agreement=bars.agreement, level=level)
         if count < FEWEST:
-            few = f"{counted(count, 'independent label')} tell too little: label {FEWEST} cases or more"
-            return replace(known, refusal=few, labels_needed=FEWEST)
-        report = assess(found, seed=seed)
-        first = fold_of(found, folds=_HALVES, seed=seed) == 0
-        by = choose(found.part(first), seed=seed).map
+            return replace(known, refusal=too_few(count), labels_needed=FEWEST)
+        report = assess(found, seed=seed, confidence=simultaneous_level(bars.candidates))
+        by, first = half_fitted(found, seed=seed)
         measured = replace(
             known,
             brier_skill=report.mapped.brier_skill,
@@ -160,7 +256,7 @@ class _Question:
             ece=report.mapped.calibration.ece,
             map=by,
         )
-        barred = self._selected(labelled) or "; ".join(reason.rstrip(".") for reason in report.reasons)
+        barred = self._mixed() or self._selected(labelled) or "; ".join(reason.rstrip(".") for reason in report.reasons)
         if barred:
             return replace(measured, refusal=barred, labels_needed=report.labels_needed)
         return _with_threshold(measured, found.part(~first), self._scores(by))
@@ -168,6 +264,15 @@ class _Question:
     def _scores(self, by: ProbabilityMap) -> list[float]:
         """Return the calibrated probability of every case's best option, labelled or not."""
         return [max(by.apply(mean).values()) for mean in self.means.values()]
+
+    def _mixed(self) -> str:
+        """Return that several models answered, of which labels of the mixture certify none; else nothing."""
+        if len(self.models) < _SEVERAL:
+            return ""
+        return (
+            f"the answers came from {len(self.models)} models ({', '.join(self.models):.200}), and what holds of them "
+            "together need not hold of one: ask for one of them by its name"
+        )
 
     def _selected(self, labelled: LabelledRows) -> str:
         """Return that cases were labelled by what the judge said of them; empty where nothing shows that.
@@ -201,7 +306,7 @@ def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> 
     shares = mapped(found, known.map).probabilities
     best = shares.argmax(axis=1)
     labelled = [
-        (float(row[place]), bool(label[place] < 1), cluster)
+        (float(row[place]), bool(label[place] <= _HALF), cluster)
         for row, label, place, cluster in zip(shares, found.labels, best, found.clusters, strict=True)
     ]
     steps, last = step_tests(labelled, scores, agreement=known.agreement, delta=known.level)
@@ -212,5 +317,48 @@ def _with_threshold(known: Trust, found: Forecasts, scores: Sequence[float]) -> 
     return replace(
         known,
         refusal=shortfall(steps, agreement=known.agreement, level=known.level),
-        labels_needed=None if needed is None else _HALVES * max(needed, math.ceil(known.labelled / _HALVES)),
+        labels_needed=None if needed is None else HALVES * max(needed, math.ceil(known.labelled / HALVES)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbabilitySummary:
+    """How far answers move under each perturbation, beyond `band`, and how they stand beside labels.
+
+    `figures` are those of the mean probabilities of `labelled` cases as the judge gave them, without a map; `options`
+    are those of the question. Where there are none `unlabelled` says why. `band` is None where nothing was asked twice.
+    """
+
+    band: RetestBand | None
+    changes: Mapping[str, AnswerChange]
+    options: tuple[str, ...]
+    labelled: int
+    figures: ProbabilityFigures | None
+    unlabelled: str
+
+
+def probability_summary(rows: Sequence[VerdictRow]) -> ProbabilitySummary:
+    """Return what the probabilities of one judge and criterion come to.
+
+    Args:
+        rows: of one judge and criterion, some with probabilities, those of the retest among them; gold where people
+            labelled.
+
+    """
+    options = tuple(dict.fromkeys(name for row in rows for name in row.probabilities or ()))
+    found, why = None, "no case has a label"
+    if all(read_score(name) is not None for name in options):
+        why = "its answers are levels of a score"
+    else:
+        try:
+            found = labelled_rows(rows)
+        except UsageError as error:
+            why = str(error)
+    return ProbabilitySummary(
+        band=rows_band(rows),
+        changes=rows_changes(rows),
+        options=options if found is None else found.forecasts.options,
+        labelled=0 if found is None else found.forecasts.n,
+        figures=None if found is None else figures(found.forecasts),
+        unlabelled="" if found is not None else why,
     )

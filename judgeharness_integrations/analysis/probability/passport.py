@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided, not_graded
-from judgeharness_integrations.analysis.aggregation.probabilities import averaged
+from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, averaged, decided, not_graded
 from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.calibration.saved import (
     DEFAULT_MAX_AGE,
     CalibrationState,
     SavedMeasurement,
+    answer_expiry,
+    expiry,
+    known_instant,
 )
 from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.verdictlog.plain import counted, fixed
-from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable
+from judgeharness_integrations.verdictlog.encoding import counted, fixed
+from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable, probabilities_from_json
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-
     from judgeharness_integrations.analysis.probability.canary import Day
     from judgeharness_integrations.verdictlog.shapes import Shape
 
@@ -98,6 +100,11 @@ class QuestionPassport:
     forms: tuple[FormChange, ...]
     trust: Trust | None
 
+    @property
+    def certified(self) -> bool:
+        """Whether any answer is."""
+        return self.trust is not None and self.trust.threshold is not None
+
     def calibrated(self, probabilities: Mapping[str, float]) -> dict[str, float]:
         """Return option -> calibrated probability; as they are where no map was fitted.
 
@@ -152,19 +159,42 @@ class Passport(SavedMeasurement):
     """What is known of a judge that answers with probabilities; see `QuestionPassport`, `Canary`.
 
     It holds for the configuration it was taken with (model, questions, options, averaging) and expires with it, or
-    after `calibration.saved.DEFAULT_MAX_AGE`. What all measurements on labels have: see `SavedMeasurement`.
+    after `calibration.saved.DEFAULT_MAX_AGE`. `models` are those its answers said they came from, whatever name was
+    asked for; empty where none did. The judge was one of `candidates` measured on these labels, and `population` counts
+    what the labelled cases are like; None without labels. What all measurements on labels have: see `SavedMeasurement`.
     """
 
     KIND: ClassVar[str] = "passport"
     SCHEMA: ClassVar[str] = PASSPORT_SCHEMA
 
     questions: tuple[QuestionPassport, ...]
+    models: tuple[str, ...] = ()
+    candidates: int = 1
+    population: Population | None = field(default=None, repr=False)
     canary: Canary | None = None
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a harness asks as it was taken: perturbations and repetitions."""
+        known = self.known_design
+        return {name: known.get(name, once) for name, once in (("perturbations", ["none"]), ("repetitions", 1))}
 
     @property
     def granted(self) -> bool:
         """Whether answers to any question are certified."""
-        return any(one.trust is not None and one.trust.threshold is not None for one in self.questions)
+        return any(one.certified for one in self.questions)
+
+    def uncertified(self, state: CalibrationState, criteria: Iterable[str]) -> Iterator[str]:
+        """Yield where it says nothing of how often decisions about these criteria are right."""
+        if not state.valid:
+            yield f"uncertified: the passport on {self.name} is {state}"
+            return
+        if not self.calibrated:
+            yield f"uncertified: the labels of the passport on {self.name} are a model's, not people's"
+        certified = {one.criterion for one in self.questions if one.certified}
+        for criterion in criteria:
+            if criterion not in certified:
+                yield f"{criterion} is uncertified: the passport on {self.name} certifies no answer to it"
 
     def of(self, criterion: str | None = None) -> QuestionPassport:
         """Return what is known of a question, of the only one where none is named.
@@ -183,17 +213,50 @@ class Passport(SavedMeasurement):
             raise UnknownNameError("question", criterion, known)
         return known[criterion]
 
-    def act(self, probabilities: Mapping[str, float], criterion: str | None = None) -> str:
+    def act(
+        self,
+        probabilities: Mapping[str, float],
+        criterion: str | None = None,
+        *,
+        model: str | None = None,
+        now: datetime | None = None,
+    ) -> str:
         """Return the decision on an answer, averaged as the passport's own were, or `ask` where it is not certified.
 
-        Whether the passport still holds is for the caller to look at (`state`); a harness does.
+        Whether the configuration is still that of the passport is for the caller to look at (`state`); a harness does.
+
+        Args:
+            probabilities: option -> probability.
+            criterion: the question; the only one when None.
+            model: what the answer says it came from: of another model than the passport's, it is `ask`.
+            now: the current time, with offset: of a passport that is too old, it is `ask`.
 
         Raises:
-            UnknownNameError, UsageError: no such question, or an answer of other options.
+            UnknownNameError, UsageError: no such question, an answer of other options, or none.
 
         """
-        decision = self.of(criterion).decide(probabilities)
+        question = self.of(criterion)
+        try:
+            given = probabilities_from_json(probabilities)
+        except ValueError as error:
+            raise UsageError(f"{error}.") from error
+        if given is None:
+            raise UsageError("there are no probabilities to decide by: ask somebody else.")
+        moved = model is not None and self.moved([model])
+        if moved or (now is not None and expiry(self.measured_at, now=now)):
+            return ASK
+        decision = question.decide(given)
         return str(decision.verdict) if decision.status == "decided" else ASK
+
+    def moved(self, models: Iterable[str | None]) -> str:
+        """Return that answers came from another model than the passport's, or only one of them names it; or nothing."""
+        strange = dict.fromkeys(str(one or _UNNAMED) for one in models if one not in self.models)
+        if not self.models:
+            named = next((one for one in strange if one != _UNNAMED), "")
+            return f"unverifiable: its answers did not name their model, these came from {named:.200}" if named else ""
+        if not strange:
+            return ""
+        return f"expired: its answers came from {', '.join(self.models):.200}, these from {', '.join(strange):.200}"
 
     def state(
         self,
@@ -210,10 +273,26 @@ class Passport(SavedMeasurement):
             given, now=now, max_age=max_age, unidentified=unidentified
         )
 
-    def rule(self, state: CalibrationState | None = None) -> Rule:
-        """Return the rule that decides as the passport says; it abstains from everything where that does not hold."""
-        broken = None if state is None or state.valid else str(state)
-        return Rule(f"passport({self.digest})", PassportRule(self, broken, held=state is not None))
+    def rule(self, state: CalibrationState | None = None, *, now: datetime | None = None) -> Rule:
+        """Return the rule that decides as the passport says; it abstains from everything where that does not hold.
+
+        Args:
+            state: whether it holds for what is asked; None of a log, whose rows tell as far as they can.
+            now: when rows of a log are decided that do not say when they were asked; these abstain without it.
+
+        """
+        return Rule(f"passport({self.digest})", PassportRule(self, state, now))
+
+    def record(self, state: CalibrationState) -> dict[str, Any]:
+        """Return which passport is in use and whether it holds, as results keep it."""
+        return {
+            "source": self.name,
+            "labels": self.source,
+            "status": state.status,
+            "reason": state.reason,
+            "measured_at": self.measured_at,
+            "digest": self.digest,
+        }
 
     @cached_property
     def digest(self) -> str:
@@ -240,53 +319,96 @@ class Passport(SavedMeasurement):
         for question in data["questions"]:
             if (question["trust"] or {}).get("map") is not None:
                 ProbabilityMap.from_dict(question["trust"]["map"])  # whose numbers have to fit each other
+        if not questions or len({one.criterion for one in questions}) < len(questions):
+            raise ValueError("no question, or one twice")
         for known in questions:
             _check_fit(known)
-        return {"questions": questions, "canary": TypeAdapter(Canary | None).validate_python(data["canary"])}
+        population = data["population"]
+        return {
+            "questions": questions,
+            "models": tuple(data["models"]),
+            "candidates": data["candidates"],
+            "population": None if population is None else Population.from_dict(population),
+            "canary": TypeAdapter(Canary | None).validate_python(data["canary"]),
+        }
+
+
+_UNNAMED: Final = "a model that is not named"
+HeldPassport: TypeAlias = tuple[Passport, CalibrationState]  # one in use, and whether it holds
 
 
 @dataclass(frozen=True)
 class PassportRule:
-    """Decides the rows of a case as a passport says; `broken` says why it does not hold.
+    """Decides the rows of a case as a passport says.
 
-    Under a harness it is `held` against what is asked; of a log, rows have to be of its judge, and those it averages
-    are read.
+    `state` says whether it holds for what a harness asks. Of a log it is None: rows have to be of the passport's judge
+    and asked within its age of it, and those it averages are read; those without a time were asked `now`.
     """
 
     passport: Passport
-    broken: str | None = None
-    held: bool = False
+    state: CalibrationState | None = None
+    now: datetime | None = field(default=None, compare=False)
+
+    @property
+    def held_passport(self) -> HeldPassport | None:
+        """The passport by which a harness decides, and whether it holds; None of a log."""
+        return None if self.state is None else (self.passport, self.state)
 
     def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
         """Average the answers over orders, map them and decide."""
         criterion = rows[0].criterion
-        if not self.held:
+        if self.state is None:
             rows = [row for row in rows if row.perturbation in self._averaged]
         question = next((one for one in self.passport.questions if one.criterion == criterion), None)
-        broken = self._foreign(rows) if self.broken is None else self.broken
-        if broken:
+        if broken := self._broken(rows):
             return abstained(f"the passport on {self.passport.name} is {broken}")
         if question is None:
             return not_graded(f"the passport on {self.passport.name} holds no question {criterion!r:.60}")
-        failed, shares = sum(not row.answered for row in rows), averaged(rows)
+        failed = sum(not row.answered for row in rows)
         if failed:
             return abstained(f"{failed} of {len(rows)} samples failed, and the passport is of all of them")
+        shares = averaged(rows) if all(map(_readable, rows)) else None
         if shares is None:
             return not_graded("a passport reads probabilities, which some answers do not hold")
+        if shares.keys() != set(question.options):
+            return not_graded(f"the passport on {self.passport.name} is of other options than this question")
         return question.decide(shares)
+
+    def _broken(self, rows: Sequence[VerdictRow]) -> str:
+        """Return why the passport does not hold for answers; nothing where it does."""
+        if self.state is not None and not self.state.valid:
+            return str(self.state)
+        return (self._foreign(rows) if self.state is None else "") or self.passport.moved(
+            row.model for row in rows if row.answered
+        )
 
     def _foreign(self, rows: Sequence[VerdictRow]) -> str:
         """Return whose answers these are, where a log shows that the passport is not of them; else nothing."""
-        if self.held:
-            return ""
         if strange := next((row.judge for row in rows if row.judge != self.passport.judge), None):
             return f"of {self.passport.judge!r:.60} and not of {strange!r:.60}"
         lacking = set(self.passport.known_design.get("perturbations") or ()) - {row.perturbation for row in rows}
-        return f"of answers averaged over {', '.join(self._averaged)}" if lacking or not rows else ""
+        if lacking or not rows:
+            return f"of answers averaged over {', '.join(self._averaged)}"
+        return next(filter(None, map(self._expired, rows)), "")
+
+    def _expired(self, row: VerdictRow) -> str:
+        """Return that an answer and the passport lie too far apart, or that nobody knows; else nothing."""
+        if self.now is None and known_instant(row.asked_at or "") is None:
+            return "unverifiable: the answers do not say when they were asked"
+        expired = answer_expiry(self.passport.measured_at, row, now=self.now)
+        return f"expired: {expired}" if expired else ""
 
     @property
     def _averaged(self) -> Sequence[str]:
         return tuple(self.passport.known_design.get("perturbations") or VOTES)
+
+
+def _readable(row: VerdictRow) -> bool:
+    """Whether the probabilities of a row are some: rows that no log has read may hold anything."""
+    try:
+        return probabilities_from_json(row.probabilities) is not None
+    except ValueError:
+        return False
 
 
 def _check_fit(question: QuestionPassport) -> None:
@@ -299,6 +421,8 @@ def _check_fit(question: QuestionPassport) -> None:
     trust = question.trust
     if trust is None:
         return
+    if not (0 < trust.agreement < 1 and 0 < trust.level < 1):
+        raise ValueError(f"agreement {trust.agreement:g} and level {trust.level:g} do not lie between 0 and 1")
     if trust.map is not None and trust.map.options != question.options:
         raise ValueError("the map is of other options")
     if trust.threshold is not None and (trust.map is None or not 0 <= trust.threshold <= 1):

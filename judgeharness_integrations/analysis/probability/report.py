@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from judgeharness_integrations.analysis.probability.discrimination import (
-    Murphy,
-    auc,
-    auc_change,
-    murphy,
-    resolution_change,
-)
 from judgeharness_integrations.analysis.probability.fitting import FOLDS, choose, cross_fit
 from judgeharness_integrations.analysis.probability.forecasts import Forecasts
 from judgeharness_integrations.analysis.probability.maps import MapKind, ProbabilityMap
-from judgeharness_integrations.analysis.probability.reliability import (
+from judgeharness_integrations.analysis.probability.scores import (
     CalibrationError,
+    Murphy,
     ReliabilityPoint,
+    auc,
+    auc_change,
+    brier_skill,
     calibration_error,
+    log_scores,
+    log_skill,
+    murphy,
     reliability_curve,
+    resolution_change,
 )
-from judgeharness_integrations.analysis.probability.scores import brier_skill, log_scores, log_skill
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.means import Z95, Estimate, z_quantile
-from judgeharness_integrations.verdictlog.plain import counted, ends, fixed
+from judgeharness_integrations.analysis.statistics import CONFIDENCE, POWER
+from judgeharness_integrations.analysis.statistics.means import Estimate, z_quantile
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed
 
 TOLERANCE: Final = 0.02  # of the area under the ROC curve, and of the uncertainty: what folds alone may cost
 FEWEST: Final = 30  # clusters of labels, below which nothing passes
@@ -84,20 +84,29 @@ class ProbabilityReport:
         return not self.reasons
 
 
-def figures(found: Forecasts, *, bins: int | None = None, seed: int = 0) -> ProbabilityFigures:
+def figures(
+    found: Forecasts, *, bins: int | None = None, seed: int = 0, confidence: float = CONFIDENCE
+) -> ProbabilityFigures:
     """Return what the labels say of the probabilities; see `ProbabilityFigures`."""
     return ProbabilityFigures(
         murphy=murphy(found, bins=bins),
         log_score=float(log_scores(found.probabilities, found.labels).mean()),
-        brier_skill=brier_skill(found),
-        log_skill=log_skill(found),
+        brier_skill=brier_skill(found, confidence=confidence),
+        log_skill=log_skill(found, confidence=confidence),
         auc=auc(found),
         calibration=calibration_error(found, bins=bins, seed=seed),
         curve=reliability_curve(found, bins=bins),
     )
 
 
-def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, seed: int = 0) -> ProbabilityReport:
+def assess(
+    found: Forecasts,
+    *,
+    folds: int = FOLDS,
+    bins: int | None = None,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> ProbabilityReport:
     """Return the verdict of labels on a judge's probabilities; see `ProbabilityReport`.
 
     Args:
@@ -105,13 +114,14 @@ def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, see
         folds: into how many parts whole clusters are dealt.
         bins: of the reliability curve at most; see `reliability.equal_mass`.
         seed: of folds and simulations.
+        confidence: of the intervals of both skills, which is more where the judge was chosen from several.
 
     Raises:
         UsageError: the labels are of one cluster, or `folds` is below 2.
 
     """
     fitted, chosen = cross_fit(found, folds=folds, seed=seed), choose(found, folds=folds, seed=seed)
-    mapped = figures(fitted.mapped, bins=bins, seed=seed)
+    mapped = figures(fitted.mapped, bins=bins, seed=seed, confidence=confidence)
     ordered, resolved = auc_change(found, fitted.mapped), resolution_change(found, fitted.mapped, bins=bins)
     clusters = len(set(found.clusters))
     barred = (
@@ -119,12 +129,13 @@ def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, see
         *_worse("the share of the uncertainty that is resolved", resolved),
         *_uncalibrated(mapped.calibration),
     )
-    lacking = (*_few(clusters), *_unskilled(mapped))
+    skills = mapped.brier_skill, mapped.log_skill
+    lacking = (*_few(clusters), *_unskilled(*skills))
     return ProbabilityReport(
         n=found.n,
         clusters=clusters,
         base_rates=dict(zip(found.options, found.base_rates.tolist(), strict=True)),
-        raw=figures(found, bins=bins, seed=seed),
+        raw=figures(found, bins=bins, seed=seed, confidence=confidence),
         mapped=mapped,
         map=chosen.map,
         scores=chosen.scores,
@@ -134,34 +145,55 @@ def assess(found: Forecasts, *, folds: int = FOLDS, bins: int | None = None, see
         auc_change=ordered,
         resolution_change=resolved,
         reasons=(*lacking, *barred),
-        labels_needed=_needed(mapped) if lacking and not barred else None,
+        labels_needed=_needed(*skills, z_quantile(confidence)) if lacking and not barred else None,
     )
+
+
+def unskilled(found: Forecasts, *, confidence: float = CONFIDENCE) -> tuple[str, int | None]:
+    """Return why labels do not show that calibrated answers tell more than the base rate does; empty where they do.
+
+    Beside it about how many labels would show it; see `ProbabilityReport`.
+    """
+    clusters = len(set(found.clusters))
+    if clusters < FEWEST:
+        return _few(clusters)[0].rstrip("."), FEWEST
+    mapped = cross_fit(found).mapped
+    skills = brier_skill(mapped, confidence=confidence), log_skill(mapped, confidence=confidence)
+    reasons = _unskilled(*skills)
+    needed = _needed(*skills, z_quantile(confidence)) if reasons else None
+    return "; ".join(reason.rstrip(".") for reason in reasons), needed
 
 
 def _few(clusters: int) -> tuple[str, ...]:
     if clusters >= FEWEST:
         return ()
-    return (f"{counted(clusters, 'independent label')} tell too little: label {FEWEST} cases or more.",)
+    return (f"{too_few(clusters)}.",)
 
 
-def _unskilled(mapped: ProbabilityFigures) -> tuple[str, ...]:
-    if mapped.brier_skill is None or mapped.log_skill is None:
+def too_few(clusters: int) -> str:
+    """Return that labels in so few clusters tell too little, and how many do."""
+    told = counted(clusters, "independent label tells", "independent labels tell")
+    return f"{told} too little: label {FEWEST} cases or more"
+
+
+def _unskilled(brier: Estimate | None, log: Estimate | None) -> tuple[str, ...]:
+    if brier is None or log is None:
         return ("all labels are the same: nothing shows that the judge tells them apart.",)
     reasons = []
-    for name, skill in (("Brier", mapped.brier_skill), ("log", mapped.log_skill)):
+    for name, skill in (("Brier", brier), ("log", log)):
         if skill.low is None or skill.low <= 0:
             told = f"{fixed(skill.value)} {ends((skill.low, skill.high))}"
             reasons.append(f"the {name} skill over the base rate, {told}, is not shown to be above 0.")
     return tuple(reasons)
 
 
-def _needed(mapped: ProbabilityFigures) -> int | None:
+def _needed(brier: Estimate | None, log: Estimate | None, z: float) -> int | None:
     """Return about how many labels would show both skills, were they what they seem: a margin falls with sqrt(n)."""
     wanted = [FEWEST]
-    for skill in (mapped.brier_skill, mapped.log_skill):
+    for skill in (brier, log):
         if skill is None or skill.low is None or skill.value <= 0:
             return None
-        margin = (skill.value - skill.low) * (Z95 + z_quantile(2 * POWER - 1)) / Z95
+        margin = (skill.value - skill.low) * (z + z_quantile(2 * POWER - 1)) / z
         wanted.append(math.ceil(skill.n * (margin / skill.value) ** 2))
     return max(wanted)
 

@@ -6,8 +6,8 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.analyses import Material, portfolio_of
-    from judgeharness_integrations.analysis.ranking.credits import Credits
-    from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+    from judgeharness_integrations.analysis.ranking.correctness import Credits
+    from judgeharness_integrations.analysis.ranking.panels import read_judge_facts
     from judgeharness_integrations.analysis.ranking.ranking import leaderboard, rank
     from judgeharness_integrations.analysis.ranking.rating import rate
     from judgeharness_integrations.analysis.ranking.report import RankReport
@@ -30,7 +30,7 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "Credits": "credits",
+        "Credits": "correctness",
         "Material": "analyses",
         "RankReport": "report",
         "RankRequest": "studying",
@@ -38,7 +38,7 @@ __getattr__ = lazy(
         "portfolio_of": "analyses",
         "rank": "ranking",
         "rate": "rating",
-        "read_judge_facts": "judgefacts",
+        "read_judge_facts": "panels",
         "study": "studying",
     },
 )

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.classes import ClassBias, Confusion, class_bias, confusions
 from judgeharness_integrations.analysis.ranking.comparing import (
     LEAST_JUDGES,
     Against,
@@ -17,11 +16,14 @@ from judgeharness_integrations.analysis.ranking.comparing import (
     RankCorrelation,
     correlate,
 )
-from judgeharness_integrations.analysis.ranking.curation import CascadeRow, cascade, curate
 from judgeharness_integrations.analysis.ranking.families import (
+    ClassBias,
+    Confusion,
     ParetoPoint,
     SelfPreference,
     Variant,
+    class_bias,
+    confusions,
     pareto,
     self_preference,
     variants,
@@ -37,7 +39,14 @@ from judgeharness_integrations.analysis.ranking.judgetable import pairwise_crite
 from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap, score_gaps
 from judgeharness_integrations.analysis.ranking.rating import METHODS
 from judgeharness_integrations.analysis.ranking.report import RankReport
-from judgeharness_integrations.analysis.ranking.studying import AuditCurve, RankStudy, audit_curve
+from judgeharness_integrations.analysis.ranking.studying import (
+    AuditCurve,
+    CascadeRow,
+    RankStudy,
+    audit_curve,
+    cascade,
+    curate,
+)
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _MOST_VALUES = 20  # of a column that divides pairs into kinds

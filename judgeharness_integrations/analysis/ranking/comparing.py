@@ -11,12 +11,11 @@ import numpy as np
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.scores import kendall_tau_b
 from judgeharness_integrations.analysis.calibration.scores import spearman as spearman_rho
-from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
-from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD, tested
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats
+from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD, ConditionalFit, tested
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats
 from judgeharness_integrations.analysis.ranking.jointfit import JointFit
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, ranked, ranks_of, rate
-from judgeharness_integrations.analysis.statistics.means import Z95
+from judgeharness_integrations.analysis.statistics.means import normal_interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +289,7 @@ def changes_of(one: Fit, other: Fit) -> tuple[EloChange, ...]:
             judge=judge,
             change=float(change[place]),
             se=float(se[place]),
-            ci95=_interval(float(change[place]), float(se[place])),
+            ci95=normal_interval(float(change[place]), float(se[place])),
             p=float(p[place]) if told[place] else None,
             p_adjusted=float(adjusted[place]) if told[place] else None,
         )
@@ -331,7 +330,7 @@ def own_sets(
         weights[rated.index(judge)] = 1.0
         weights *= -1.0 if sides[judge][0] else 1.0
         gain, se = float(weights @ change), float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
-        known = None if se <= NO_SPREAD else _interval(gain, se)
+        known = None if se <= NO_SPREAD else normal_interval(gain, se)
         found.append(OwnSet(**base, gain=gain, se=se, ci95=known))  # type: ignore[arg-type]
     return tuple(found)
 
@@ -356,10 +355,6 @@ def _changed(one: Fit, other: Fit) -> tuple[list[str], Floats, Floats]:
 def _of(fit: Fit, judges: Sequence[str]) -> tuple[Floats, Floats]:
     places = [fit.judges.index(judge) for judge in judges]
     return fit.elo[places], fit.covariance[np.ix_(places, places)]
-
-
-def _interval(value: float, se: float) -> tuple[float, float]:
-    return value - Z95 * se, value + Z95 * se
 
 
 @dataclass(frozen=True, kw_only=True)

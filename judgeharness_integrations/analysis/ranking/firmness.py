@@ -19,10 +19,9 @@ from judgeharness_integrations.analysis.ranking.comparing import (
     correlate,
     standing_of,
 )
-from judgeharness_integrations.analysis.ranking.correctness import Decisions, credits_of
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Marks
-from judgeharness_integrations.analysis.ranking.curation import CutTies, curate
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Decisions, Floats, Marks, credits_of
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, one_thread
+from judgeharness_integrations.analysis.ranking.studying import CutTies, curate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Ints, Marks
-from judgeharness_integrations.analysis.statistics.clusters import cluster_sums
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints, Marks
+from judgeharness_integrations.analysis.statistics.means import cluster_sums
 
 
 def by_cluster(residuals: Floats, clusters: Ints | None) -> Floats:

@@ -11,14 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge
+from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import agreement
 from judgeharness_integrations.analysis.calibration.controls import Controls, label_controls
-from judgeharness_integrations.analysis.ranking.correctness import ABSTAINED, NOT_ASKED, CriterionDecisions, Decisions
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Ints
-from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts, facts_of, plain_record
-from judgeharness_integrations.analysis.replay.counts import PositionCounts
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    NOT_ASKED,
+    Credits,
+    CriterionDecisions,
+    Decisions,
+    Floats,
+    Ints,
+)
+from judgeharness_integrations.analysis.ranking.panels import JudgeFacts, facts_of, plain_record
+from judgeharness_integrations.analysis.replay.report import PositionCounts
 from judgeharness_integrations.analysis.statistics.means import mean_interval
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import Billed, Price, Spent, summed

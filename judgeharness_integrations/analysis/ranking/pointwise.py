@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge, is_numeric
-from judgeharness_integrations.analysis.statistics.clusters import clustered_error
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion, by_judge, is_numeric
+from judgeharness_integrations.analysis.statistics.means import Estimate, clustered_error, estimate
 from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
-from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, is_number, verdict_text, voting
+from judgeharness_integrations.verdictlog.row import (
+    EXCHANGED,
+    TOKENS,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+    voting,
+)
 
 Side: TypeAlias = Literal["A", "B"]
 Preference: TypeAlias = Literal["A", "B", "TIE"]
@@ -26,7 +32,6 @@ _OF_ONE: Final = (PAIR, SIDE, TEXT_COLUMN)  # columns that a pair has otherwise 
 _GRADES: Final[Mapping[Verdict, float]] = {"PASS": 1, "FAIL": 0}
 _PREFERENCES: Final[tuple[Preference, ...]] = ("A", "B", "TIE")
 _SIDES: Final[Mapping[str, Side]] = {"A": "A", "B": "B"}
-_OTHER: Final[Mapping[Side, Side]] = {"A": "B", "B": "A"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +160,7 @@ def _preferences(rows: Iterable[VerdictRow]) -> dict[str, Preference]:
         else:
             found.setdefault(pair, set()).add(_preferred(pair, side, row.gold))
     for pair, sides in grades.items():
-        if len(sides) == len(_OTHER):
+        if len(sides) == len(EXCHANGED):
             found.setdefault(pair, set()).add(preference_of(sides["A"], sides["B"]))
     for pair, preferences in found.items():
         if len(preferences) > 1:
@@ -173,7 +178,7 @@ def _preferred(pair: str, side: Side, gold: Verdict) -> Preference:
     if text.lower() == "better":
         return side
     if text.lower() == "worse":
-        return _OTHER[side]
+        return EXCHANGED[side]
     raise UsageError(
         f"pair {pair!r} has the gold {text!r} on side {side}: give A, B or TIE, `better` or `worse`, or a number "
         "on each side."
@@ -298,7 +303,7 @@ def _attributes(pair: ScoredPair, sided: Sequence[str]) -> Mapping[str, str | fl
 def _digests(pair: ScoredPair) -> dict[str, str]:
     """Return what the pair asks by what its sides do, in their order and in any; nothing where one does not say."""
     sides = [str(row.attributes[TEXT_COLUMN]) for row in pair.rows if TEXT_COLUMN in row.attributes]
-    if len(sides) < len(_OTHER):
+    if len(sides) < len(EXCHANGED):
         return {}
     return {TEXT_COLUMN: " ".join(sides), PAIR_COLUMN: " ".join(sorted(sides))}
 

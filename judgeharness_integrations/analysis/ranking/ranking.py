@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
+from judgeharness_integrations.analysis.aggregation.cases import case_decisions
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge
+from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.aggregation.rules import samples_planned
+from judgeharness_integrations.analysis.calibration.transport import labels_apart
 from judgeharness_integrations.analysis.ranking.comparing import Against, Fit, against, changes_of, own_sets
 from judgeharness_integrations.analysis.ranking.contrasts import (
     Contrast,
@@ -19,18 +23,18 @@ from judgeharness_integrations.analysis.ranking.contrasts import (
     order_effect,
     rank_ranges,
 )
-from judgeharness_integrations.analysis.ranking.correctness import NOT_ASKED, by_better_first
-from judgeharness_integrations.analysis.ranking.credits import Ints
+from judgeharness_integrations.analysis.ranking.correctness import NOT_ASKED, Ints, by_better_first
 from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures, judge_controls, judge_measures
 from judgeharness_integrations.analysis.ranking.panels import panels
 from judgeharness_integrations.analysis.ranking.rating import Method, Rating, ranks_of
 from judgeharness_integrations.analysis.ranking.report import Diagnostics, JudgeRank, RankReport
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, clusters_of, study
-from judgeharness_integrations.analysis.statistics.means import Z95
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.analysis.statistics.means import normal_interval
+from judgeharness_integrations.verdictlog.encoding import listed
+from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
+    from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit
     from judgeharness_integrations.analysis.ranking.jointfit import JointFit
 
 _NO_SPREAD = 1e-6  # Elo
@@ -186,7 +190,21 @@ def leaderboard(found: RankStudy) -> RankReport:
         contrasts=contrasts,
         diagnostics=diagnosed(found),
         panels=panels(found.matrix, clusters=clusters),
+        apart=tuple(_apart(found)),
     )
+
+
+def _apart(found: RankStudy) -> Iterator[str]:
+    """Yield of which judges the labelled pairs are no sample of all they were asked about, and in what."""
+    what = "what is right of them is not what is right of all pairs"
+    judges: dict[str, list[str]] = {}
+    for judge, rows in by_judge(row for row in found.rows if row.criterion in found.criteria).items():
+        if len({row.gold is None for row in rows}) > 1:
+            told = [replace(row, verdict=None if row.verdict is None else verdict_text(row.verdict)) for row in rows]
+            for name, group in by_criterion(told).items():
+                if sentence := labels_apart(name, list(case_decisions(group, named_rule("majority"))), what):
+                    judges.setdefault(sentence, []).append(judge)
+    yield from (f"{listed(names)}: {sentence}" for sentence, names in judges.items())
 
 
 def _main_fit(rating: Rating, request: RankRequest) -> JointFit | ConditionalFit | None:
@@ -251,7 +269,7 @@ def _of(fit: JointFit | ConditionalFit | None, judge: str) -> tuple[float | None
 
 
 def _interval(elo: float | None, se: float | None) -> tuple[float, float] | None:
-    return None if elo is None or se is None else (elo - Z95 * se, elo + Z95 * se)
+    return None if elo is None or se is None else normal_interval(elo, se)
 
 
 _AUTHORS = ("author", "author_b")

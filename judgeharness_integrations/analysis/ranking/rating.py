@@ -16,9 +16,13 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit, fit_conditional
-from judgeharness_integrations.analysis.ranking.contrasts import Connections, connections_of
-from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Ints
+from judgeharness_integrations.analysis.ranking.contrasts import (
+    ConditionalFit,
+    Connections,
+    connections_of,
+    fit_conditional,
+)
+from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints
 from judgeharness_integrations.analysis.ranking.jointfit import JointFit, fit_joint
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations._rendering import Rendered
+from judgeharness_integrations._lazy import Rendered
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.ranking.contrasts import PLACES, Connections, Contrast, OrderEffect, Place
 from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures
 from judgeharness_integrations.analysis.ranking.panels import Panel
 from judgeharness_integrations.analysis.ranking.rating import Method
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted, listed
 
-_NAMED = 6
 _ENOUGH_CLUSTERS = 20
 
 
@@ -96,20 +95,20 @@ class Diagnostics:
             ("", "") if apart else ("; ranked above by what is right", "; ranked below by what is right")
         )
         if unseen:
-            yield f"{_listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
+            yield f"{listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
         if above:
             yield (
-                f"{_listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (complete "
+                f"{listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (complete "
                 f"separation, Ford's condition){ranked_above}."
             )
         if below:
             yield (
-                f"{_listed(below)}: never right where a rated judge is wrong, so no finite Elo exists (complete "
+                f"{listed(below)}: never right where a rated judge is wrong, so no finite Elo exists (complete "
                 f"separation, Ford's condition){ranked_below}."
             )
         if apart:
             yield (
-                f"{_listed(apart)}: no chain of pairs compares them with the others (a disconnected graph), "
+                f"{listed(apart)}: no chain of pairs compares them with the others (a disconnected graph), "
                 "so nobody has Elo here; rank each group alone, or ask judges of both groups about the same pairs."
             )
 
@@ -139,11 +138,6 @@ class Diagnostics:
 
 def _cells(count: int) -> str:
     return counted(count, "judge-pair cell")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 _NESTED = ("measures", "groups", "controls")
@@ -202,7 +196,8 @@ class RankReport(Rendered):
     `cut`: the share of the hardest that was asked for; with ties at the cut kept or cut, `n_cut` may be far from it.
     `panels`: what the best of several judges, and all of them, are worth together, on all labelled pairs. `unvaried`
     are sentences about judged systems that answer every input with one text, where texts are known, `copies` about
-    pairs that ask what others ask.
+    pairs that ask what others ask, `apart` about judges whose labelled pairs are no sample of all
+    that they were asked about.
     """
 
     method: Method
@@ -226,6 +221,7 @@ class RankReport(Rendered):
     panels: tuple[Panel, ...] = ()
     unvaried: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def rated(self) -> tuple[JudgeRank, ...]:
@@ -269,5 +265,6 @@ class RankReport(Rendered):
                 "panels": [panel.to_dict() for panel in self.panels],
                 "unvaried": list(self.unvaried),
                 "copies": list(self.copies),
+                "apart": list(self.apart),
             }
         )

@@ -1,9 +1,10 @@
 """Any verdict log under any rule, without asking anybody again."""
 
 from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency, case_decisions
-from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.replay.folds import CriterionFold, JudgeFold
+from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
 from judgeharness_integrations.analysis.replay.replaying import (
+    CriterionFold,
+    JudgeFold,
     replay,
     replay_cases,
     replay_criterion,

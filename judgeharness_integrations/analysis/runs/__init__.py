@@ -2,7 +2,6 @@
 
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import read_report, results_of_log
-from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
-from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
+from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
 
 __all__ = ["CriterionSummary", "FlipRate", "JudgeSection", "RunReport", "read_report", "results_of_log", "run_report"]

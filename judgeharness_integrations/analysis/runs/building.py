@@ -1,21 +1,38 @@
-"""Results in memory become a report, with its bill."""
+"""Results in memory become a report: its bill, its labels, and numbers of a run that its own gates stopped."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
-from judgeharness_integrations.analysis.boundary import boundary
-from judgeharness_integrations.analysis.calibration.transport import ShiftTest
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion, copied_cases
+from judgeharness_integrations.analysis.calibration.population import CaseFacts, Population, population_of
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.transport import (
+    OF_SOME,
+    STOPPED,
+    ShiftTest,
+    shift_test,
+    transported,
+)
 from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases
-from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.labels import calibration_key, certificates_on_run, transported_results
-from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport, nothing_graded
-from judgeharness_integrations.analysis.runs.stopped import told_at_stop
+from judgeharness_integrations.analysis.certifying.cascade import certificate_on_run
+from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+from judgeharness_integrations.analysis.gates.gate import (
+    OF_CALIBRATION,
+    REQUIRE_CALIBRATION,
+    GateCheck,
+    GateReport,
+    Gates,
+    number,
+    parse_expression,
+)
+from judgeharness_integrations.analysis.measure import facts_of_result
+from judgeharness_integrations.analysis.replay.report import JudgeReplay
+from judgeharness_integrations.analysis.result import HarnessResult, boundary
+from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection, RunReport, nothing_graded
 from judgeharness_integrations.analysis.runs.summarising import (
     Unread,
     design_key,
@@ -23,9 +40,265 @@ from judgeharness_integrations.analysis.runs.summarising import (
     unvaried_systems,
     with_read_golds,
 )
-from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+from judgeharness_integrations.analysis.spending import ServedTiers
+from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.usage import Usage, known_sum, tokens_of
+from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, TOKENS, CutOff
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.probability.passport import HeldPassport
+
+TESTED = frozenset({"valid", "unverifiable"})
+
+
+def calibration_key(result: HarnessResult) -> Hashable:
+    """Return what tells calibrations of one judge apart, and the designs they are looked at under."""
+    report = result.calibration
+    return None if report is None else (report.name, report.measured_at, design_key(result.design))
+
+
+def transported_results(
+    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool = False
+) -> tuple[list[HarnessResult], dict[Hashable, ShiftTest]]:
+    """Return the results of one judge, calibrated no more where the run is shifted, and what was tested.
+
+    Args:
+        results: of one judge, perhaps under several designs.
+        texts: case -> field -> text of what was judged, as far as that is known.
+        stopped: whether asking ended because of what was answered: such cases cannot be compared.
+
+    """
+    groups: dict[Hashable, list[HarnessResult]] = {}
+    for result in results:
+        if result.calibration is not None and (state := result.calibration_state) and state.status in TESTED:
+            groups.setdefault(calibration_key(result), []).append(result)
+    tests = {
+        key: _test(getattr(group[0].calibration, "population", None), group, texts, stopped=stopped)
+        for key, group in groups.items()
+    }
+    return [_transported(result, tests) for result in results], tests
+
+
+def _transported(result: HarnessResult, tests: Mapping[Hashable, ShiftTest]) -> HarnessResult:
+    state, test = result.calibration_state, tests.get(calibration_key(result))
+    if state is None or test is None or not test.shifted:
+        return result
+    return replace(result, calibration_state=transported(state, test))
+
+
+def _test(
+    known: Population | None,
+    results: Sequence[HarnessResult],
+    texts: Mapping[str, Mapping[str, str]],
+    *,
+    stopped: bool,
+) -> ShiftTest:
+    if stopped:
+        return ShiftTest(shifted=None, reason=STOPPED)
+    if known is None:
+        return shift_test(None, population_of(()))
+    facts = _facts(results, texts, column=known.column)
+    return shift_test(known, population_of(facts, column=known.column, columns=known.columns))
+
+
+def _facts(
+    results: Iterable[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, column: str | None
+) -> Iterator[CaseFacts]:
+    """Yield what is counted of the cases that were judged: of others nobody knows what they would have been."""
+    judged = [one for one in results if one.state == "complete"]
+    clusters = Clusters.of_cases(judged)
+    for one in judged:
+        yield facts_of_result(one, texts.get(one.case_id, {}), column=column, cluster=clusters.of(one.case_id))
+
+
+def passport_notes(
+    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool = False
+) -> Iterator[str]:
+    """Yield what the passports by which a judge's results were decided are worth for all of them, where that is less.
+
+    Args:
+        results: of one judge.
+        texts: see `transported_results`.
+        stopped: see there.
+
+    """
+    found: dict[Hashable, tuple[HeldPassport, list[HarnessResult]]] = {}
+    for one in results:
+        if (held := one.design.passport) is not None:
+            found.setdefault((held[0].digest, held[0].measured_at, held[1]), (held, []))[1].append(one)
+    for held, mine in found.values():
+        yield from _passport_notes(held, mine, texts, stopped=stopped)
+
+
+def _passport_notes(
+    held: HeldPassport, mine: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool
+) -> Iterator[str]:
+    passport, state = held
+    told = f"the passport on {passport.name} is"
+    if not state.valid:
+        yield f"{told} {state}: its decisions abstain"
+    elif moved := passport.moved(row.model for one in mine for row in one.rows if row.answered):
+        yield f"{told} {moved}: those decisions abstain"
+    elif passport.granted:
+        test = _test(passport.population, mine, texts, stopped=stopped)
+        if test.shifted is None:
+            yield f"{told} {state}, and {test.sentence}"
+        elif test.shifted:
+            yield f"{told} {transported(state, test)}"
+
+
+def certificates_on_run(
+    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool = False
+) -> tuple[HeldCertificate, ...]:
+    """Return the different certificates of a judge's results, with what each is worth for all of them.
+
+    Args:
+        results: of one judge, whose calibration is `transported_results`' already.
+        texts: see there.
+        stopped: see there.
+
+    """
+    found: dict[Hashable, tuple[HeldCertificate, list[HarnessResult]]] = {}
+    for one in results:
+        if (given := one.certificate) is not None and (state := one.certificate_state) is not None:
+            found.setdefault((given.name, given.measured_at, state), ((given, state), []))[1].append(one)
+    return tuple(
+        certificate_on_run(
+            held,
+            _facts(mine, texts, column=held[0].stratum),
+            mine[0].calibration,
+            mine[0].calibration_state,
+            stopped=stopped,
+        )
+        for held, mine in found.values()
+    )
+
+
+def told_at_stop(report: RunReport) -> RunReport:
+    """Return a report whose gated numbers are those its own gates looked at, where asking stopped once they settled.
+
+    An interval over a fixed number of cases does not hold for them: the gate's confidence sequence does, at every look.
+    Decisions by a rule chosen later are others than those the gates were about: their sequence is made anew, over the
+    same cases, or the reason is told why there is none.
+    """
+    gates = report.gates
+    if gates is None or not gates.stopped:
+        return report
+    later = any(one.design.rule_fixed == "after" for section in report.judges for one in section.criteria)
+    again = gates_of_decisions(report, gates) if later else gates
+    judges = []
+    for section in report.judges:
+        found = [_at_stop(one, again if one.design.rule_fixed == "after" else gates) for one in section.criteria]
+        told = tuple(sentence for _, sentence in found if sentence)
+        judges.append(replace(section, criteria=tuple(one for one, _ in found), alerts=(*section.alerts, *told)))
+    return replace(report, judges=tuple(judges))
+
+
+def gates_of_decisions(report: RunReport, gates: GateReport) -> GateReport:
+    """Return what the gates of a run that they stopped say of its decisions under another rule."""
+    from judgeharness_integrations.analysis.gates.checking import check_gates  # noqa: PLC0415 - it makes reports of logs
+
+    asked = tuple(dict.fromkeys(check.gate for check in gates.checks if check.gate != REQUIRE_CALIBRATION))
+    if not asked:
+        return gates
+    return check_gates(report, Gates(fail_under=asked, sequential=True, about=gates.sequential or "population"))
+
+
+def last_looks(gates: GateReport, judge: str, criterion: str) -> dict[str, GateCheck]:
+    """Return metric -> the check of it that looked at most cases."""
+    return {
+        parse_expression(check.gate).name: check
+        for check in sorted(gates.checks, key=lambda one: one.n)
+        if (check.judge, check.criterion) == (judge, criterion) and check.gate != REQUIRE_CALIBRATION
+    }
+
+
+def replay_at_stop(one: JudgeReplay, gates: GateReport) -> tuple[JudgeReplay, str]:
+    """Return an entry of a run that its gates stopped, and what its gated numbers are of, in a sentence.
+
+    Its accuracy is that of the gate on it, with the confidence sequence; without such a gate it has no interval. Those
+    of other gates stand in the sentence. It is empty where nothing was gated.
+
+    Args:
+        one: of the run.
+        gates: what they say of decisions by the rule of the entry (`gates_of_decisions`).
+
+    """
+    looks = last_looks(gates, one.judge, one.criterion)
+    check = looks.pop("accuracy", None)
+    told = [_looked_at(name, other, one.cases) for name, other in looks.items() if other.value is not None]
+    if check is None or check.value is None or check.low is None or check.high is None:
+        return replace(one, stopped=True, accuracy_ends=None), "; ".join(told)
+    rate = _rate_of(check)
+    found = replace(
+        one,
+        stopped=True,
+        accuracy=rate.value,
+        correct=rate.successes,
+        labelled=rate.trials,
+        accuracy_ends=(rate.low, rate.high),
+    )
+    return found, "; ".join([_looked_at("accuracy", check, one.labelled), *told])
+
+
+def _rate_of(check: GateCheck) -> Rate:
+    value, ends = check.value or 0.0, {"low": check.low, "high": check.high}
+    return Rate(successes=round(value * check.n), trials=check.n, **ends)  # type: ignore[arg-type]
+
+
+def _looked_at(name: str, check: GateCheck, answered: int) -> str:
+    """Return of which cases a gated number is, and how many more of the `answered` ones there are."""
+    value, low, high = (number(one, None) for one in (check.value, check.low, check.high))
+    shown = name if name in _IN_TABLES else f"{name} {value} [{low}, {high}]"
+    told, others = f"{shown} is of the {counted(check.n, 'case')} its gate looked at", answered - check.n
+    if others <= 0:
+        return told
+    return f"{told} ({others} more, in flight when it was settled, answered before, or copies, do not count)"
+
+
+_IN_TABLES: Final = ("accuracy", "mean_score")  # with the interval of their gates
+
+
+def _at_stop(summary: CriterionSummary, gates: GateReport) -> tuple[CriterionSummary, str]:
+    """Return what a criterion comes to at the last look of each gate, and that in a sentence; nothing without any."""
+    told, untold = [], []
+    for name, check in last_looks(gates, summary.judge, summary.criterion).items():
+        if check.value is None:
+            untold.append(check.reason)
+        elif name not in OF_CALIBRATION:  # as of none that may be looked at again
+            told.append(_looked_at(name, check, _answered(summary, name)))
+            if changed := _gated(summary, check):
+                summary = replace(summary, **changed)
+    about = [f"{'; '.join(told)}, with a confidence sequence that holds at every look"] if told else []
+    sentences = "; ".join([*about, *untold])
+    return summary, f"{summary.criterion}: {sentences}" if sentences else ""
+
+
+def _answered(summary: CriterionSummary, name: str) -> int:
+    """Return over how many of all cases a number is."""
+    if name == "accuracy" and summary.accuracy is not None:
+        return summary.accuracy.trials
+    return summary.mean_score.n if name == "mean_score" and summary.mean_score is not None else summary.cases
+
+
+def _gated(summary: CriterionSummary, check: GateCheck) -> dict[str, Any]:
+    """Return the fields of a summary that are the number of a gate, as that measured it."""
+    expression = parse_expression(check.gate)
+    if expression.metric == "mean_score":
+        return {"mean_score": Estimate(value=check.value or 0.0, n=check.n, low=check.low, high=check.high)}
+    untold = summary.replay.not_graded + (0 if expression.metric == "abstention" else summary.replay.abstained)
+    if untold and not expression.wants_high and expression.metric in {"pass_rate", "rate", "abstention"}:
+        return {}  # such cases count against the gate, and are none of these
+    rate = _rate_of(check)
+    if expression.metric in {"accuracy", "coverage", "abstention"}:
+        return {expression.metric: rate}
+    label = {"pass_rate": "PASS", "rate": expression.argument}.get(expression.metric)
+    if label is None:
+        return {}
+    positive = {"positive_rate": rate} if summary.positive == label else {}
+    return {"shares": {**summary.shares, label: rate}, **positive}
+
 
 _DIGITS = 12  # of a difference of money
 _ADDED = ("attempts", *TOKENS, "latency_s")
@@ -200,7 +473,11 @@ def _section(
         cut_off.add(one.rows)
     return JudgeSection(
         judge=judge,
-        alerts=(*filter(None, (stop, _ungraded(results, criteria), cut_off.alert)), *unvaried_systems(results, texts)),
+        alerts=(
+            *filter(None, (stop, _ungraded(results, criteria), cut_off.alert)),
+            *unvaried_systems(results, texts),
+            *labels_apart(criteria),
+        ),
         models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
         fingerprint=_only({one.fingerprint for one in results}),
         calibration=None if anchored is None else anchored.calibration,
@@ -216,8 +493,10 @@ def _section(
         skipped=dict(Counter(name for one in results for name in one.skipped)),
         warnings=(
             *dict.fromkeys(warning for one in results for warning in one.warnings),
+            *_served(results),
             *_repeated(criteria),
             *_uncertified(results),
+            *passport_notes(results, texts, stopped=bool(stop)),
             *copied_cases(row for one in results for row in one.rows),
             *(found.sentence for (name, *_), found in unread.items() if name == judge),
         ),
@@ -226,6 +505,14 @@ def _section(
         certificates=certificates_on_run(results, texts, stopped=bool(stop)),
         unknown_certificate=unknown_certificate,
     )
+
+
+def labels_apart(criteria: Sequence[CriterionSummary]) -> Iterator[str]:
+    """Yield of which criteria of a judge the labelled cases are no sample of all, and in what."""
+    several = len({one.criterion for one in criteria}) > 1
+    for one in criteria:
+        if (told := one.apart or (one.batch and OF_SOME + one.batch)) and one.accuracy is not None:
+            yield f"{one.criterion}: {told}" if several else told
 
 
 def _with_unread(summary: CriterionSummary, unread: Mapping[tuple[str, Hashable, str], Unread]) -> CriterionSummary:
@@ -249,6 +536,14 @@ def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:
         return []
     told = "1 result measures a case" if again == 1 else f"{again} results measure a case"
     return [f"{told} again: each counts in shares, intervals take the results of one case for one"]
+
+
+def _served(results: Sequence[HarnessResult]) -> list[str]:
+    """Return how many calls another tier served than was asked."""
+    tiers = ServedTiers()
+    for one in results:
+        tiers.add(one.rows)
+    return tiers.warnings
 
 
 def _weakest(results: Sequence[HarnessResult]) -> HarnessResult | None:

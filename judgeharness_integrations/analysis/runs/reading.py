@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, samples_planned
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.rivals import candidates_beside
+from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
+from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design, RuleFixed
@@ -30,20 +30,21 @@ from judgeharness_integrations.analysis.runs.folder import (
     anchored_results,
     calibrations_of_run,
     certificates_of_run,
+    noted_of_run,
     report_of_folder,
     report_of_recorded,
     rule_fixed_of_run,
     unknown_certificate,
 )
-from judgeharness_integrations.analysis.runs.noted import json_lines, noted_of_run, opened_lines
+from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.files import read_log
-from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.gates.gate import GateReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 
 
@@ -206,7 +207,9 @@ def read_report(
         certificates=certificates,
         samples=noted.samples_of(rows),
     )
-    results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
+    known = calibrations_of_run(place, groups)
+    results = anchored_results(results, known, groups, named_rule(rule))
+    facts["calibrated_beside"] = calibrated_beside(known, groups)
     facts["arguments"] = _arguments(
         place,
         rule,
@@ -255,9 +258,15 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     return replace(
         report,
         beside=(*report.beside, *candidates_beside(row for result in gone for row in result.rows)),
+        calibrated_beside={
+            name: one.calibration
+            for name, one in sections.items()
+            if name not in judges and one.calibration is not None
+        },
         results=tuple(result for result in report.results if result.judge in judges),
         judges=tuple(sections[name] for name in dict.fromkeys(judges)),
         gates=None if report.gates is None else _gates_of(report.gates, judges),
+        together=report.together if sections.keys() <= set(judges) else {},
     )
 
 

@@ -1,21 +1,104 @@
-"""The report of a run or log: a section a judge, and how asking ended, in words."""
+"""The report of a run or log: a section a judge, what its cases come to, and how asking ended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from judgeharness_integrations._rendering import Rendered, renderer
-from judgeharness_integrations.analysis.calibration.rivals import Candidate
+from judgeharness_integrations._lazy import Rendered, renderer
+from judgeharness_integrations.analysis.calibration.candidates import Candidate
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.gates.gate import GateReport
+from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
+from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.usage import Usage
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
+from judgeharness_integrations.verdictlog.row import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlipRate:
+    """How often verdicts with and without a perturbation differ: the mean over `cases` of each one's share of pairs.
+
+    It holds what the perturbation changes and the judge's own noise: `CriterionSummary.noise` is the same of pairs of
+    samples of `none` alone. The 95 % interval is Wilson's at that mean and number of cases, of clusters (Kish's
+    effective number) where cases share one; the variance of shares is never larger than that of yes and no, so it is
+    no narrower than it should be.
+    """
+
+    perturbation: str
+    value: float
+    low: float
+    high: float
+    cases: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionSummary:
+    """One judge and criterion under one design: decisions counted over cases, never over samples.
+
+    `cases` counts planned cases, those without any answer included (they are among `replay.not_graded`). `verdicts`
+    counts decisions. `positive` is the label a pass rate is of (PASS; A of pairs), and `positive_rate` the share of all
+    cases decided so: an abstention and a case that was not graded are not positive. `accuracy` is over decided cases
+    with gold. `mean_score` is over decided cases. `consistency_rate`, `chance_consistency` and `agreement` are means
+    over the cases that have one. `noise` says how often two samples of `none` differ, over the cases with a flip rate
+    and two such samples: what a flip rate is to be read against. `repeated` counts results that measure a case again.
+    `shares` are those of the most frequent labels, of all cases (see `rate_of`). `controls` are judges that read
+    nothing, on the decided cases with gold. `probabilities` are of a judge that answers with them. `apart` says that
+    the cases with gold are no sample of all, so that accuracy is not that of the run, `batch` which column has one
+    value in those and another in all others, so that nobody can tell; empty where neither was found.
+    Intervals hold 95 % and treat results of one case or cluster as dependent (row attribute `cluster`). What was not
+    measured is None.
+    """
+
+    judge: str
+    criterion: str
+    design: Design
+    replay: JudgeReplay
+    cases: int
+    verdicts: Mapping[Verdict, int]
+    positive: str | None
+    positive_rate: Rate | None
+    coverage: Rate | None
+    abstention: Rate | None
+    accuracy: Rate | None
+    mean_score: Estimate | None
+    consistency_rate: float | None
+    chance_consistency: float | None
+    agreement: float | None
+    flips: tuple[FlipRate, ...]
+    outcomes: Mapping[str, int]
+    planned: int
+    noise: FlipRate | None = None
+    repeated: int = 0
+    shares: Mapping[Verdict, Rate] = field(default_factory=dict)
+    controls: Controls | None = None
+    probabilities: ProbabilitySummary | None = None
+    apart: str = ""
+    batch: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether verdicts are scores."""
+        return self.replay.kind == "numbers"
+
+    @property
+    def graded(self) -> int:
+        """Number of cases with a grade, an abstention among them."""
+        return self.replay.graded
+
+    def rate_of(self, label: Verdict) -> Rate | None:
+        """Return the share of all cases decided as `label`; of scores and rare labels without clusters."""
+        return self.shares.get(label) or Rate.of(self.verdicts.get(label, 0), self.cases)
+
 
 if TYPE_CHECKING:
 
@@ -53,7 +136,6 @@ def nothing_graded(cases: int) -> str:
     return f"nothing was graded ({counted(cases, 'case')})"
 
 
-NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"
 OnAbstain: TypeAlias = Literal["failure", "skipped", "passed"]
 ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "judge_down", "failed", "unfinished"]
 
@@ -109,12 +191,15 @@ class RunReport(Rendered):
     """A run, a log or the results of a session: `results` has one entry a judge and case, in order of appearance.
 
     `source` says for people where it was read. `case_texts` maps a case to what was judged, field by field, where that
-    was given; reports show it. `annotators` is the alternative annotator test of the judges' decisions against people,
-    and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
+    was given; reports show it, and `texts_missing` says why those of a run are not known. `annotators` is the
+    alternative annotator test of the judges' decisions against people, and `annotators_reason` says why there is none.
+    `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
     `of_known_size`: how many cases were to be asked is known. `beside` are the judges, runs and criteria of the
-    log that are not shown: of those decided by the same labels one may have been picked.
+    log that are not shown: of those decided by the same labels one may have been picked. `calibrated_beside` are the
+    calibrations of judges of the run that are not shown, by judge. `together` is what the run noted of
+    judges that decide together, under `cascade` and `panel`; it is about all its judges.
     """
 
     source: str
@@ -131,6 +216,9 @@ class RunReport(Rendered):
     cases_digest: str | None = None
     of_known_size: bool = True
     beside: tuple[Candidate, ...] = field(default=(), repr=False)
+    calibrated_beside: Mapping[str, CalibrationReport] = field(default_factory=dict, repr=False)
+    together: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    texts_missing: str = ""
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:
@@ -147,6 +235,8 @@ class RunReport(Rendered):
         """How the run ended, in words: one with cases that are not graded is not called complete."""
         results = [any(one.status == "not_graded" for one in result.criteria.values()) for result in self.results]
         never = sum(section.not_asked for section in self.judges)
+        if self.state == "complete" and never:  # of a log, which does not note how its run ended
+            return f"unfinished, {never_asked(never, len(results) + never)}"
         return state_text(self.state, not_graded=sum(results) + never, cases=len(results) + never)
 
     @property

@@ -8,21 +8,24 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.clusters import Answered, Clusters
+from judgeharness_integrations.analysis.aggregation.grouping import Answered, Clusters
 from judgeharness_integrations.analysis.aggregation.statistics import pair_disagreement
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, longer_of
-from judgeharness_integrations.analysis.calibration.items import read_golds, unread_sentence
+from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_golds, unread_sentence
+from judgeharness_integrations.analysis.calibration.population import CaseFacts
 from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.strata import selection_of_items
+from judgeharness_integrations.analysis.calibration.transport import LABELLED_ALONE, told_apart_by, unlike_others
 from judgeharness_integrations.analysis.certifying.applying import withheld_of
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.replay.folds import JudgeFold
+from judgeharness_integrations.analysis.measure import facts_of_result
+from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary, probability_summary
+from judgeharness_integrations.analysis.replay.replaying import JudgeFold
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
-from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
-from judgeharness_integrations.analysis.statistics.proportions import wilson_of
-from judgeharness_integrations.analysis.statistics.tally import clustered_wilson
+from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate
+from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_degrees, estimate, z_quantile
+from judgeharness_integrations.analysis.statistics.proportions import clustered_wilson, wilson_of
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, is_number
 
 
@@ -263,8 +266,21 @@ def _of_judge(
             (result, result.criteria[replay.criterion]) for result in results if replay.criterion in result.criteria
         ]
         keys = clusters_of(pairs, clusters, missing=replay.cases - len(pairs))
-        controls = _controls(pairs, keys, texts)
-        yield replace(_summary(pairs, results[0].design, replay, keys), controls=controls)
+        apart, batch = _labels_apart(replay.criterion, pairs, keys)
+        yield replace(
+            _summary(pairs, results[0].design, replay, keys),
+            controls=_controls(pairs, keys, texts),
+            probabilities=_probabilities([result for result, _ in pairs], replay.criterion),
+            apart=apart,
+            batch=batch,
+        )
+
+
+def _probabilities(results: Sequence[HarnessResult], criterion: str) -> ProbabilitySummary | None:
+    rows = [row for one in results for row in (*one.rows, *one.probe_rows) if row.criterion == criterion]
+    if all(row.probabilities is None for row in rows):
+        return None
+    return probability_summary(rows)
 
 
 def _replays(
@@ -354,6 +370,26 @@ def accuracy_of(
         if not is_number(gold)  # a score is neither the right label nor a wrong one
     ]
     return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled], confidence=confidence)
+
+
+def _labels_apart(
+    name: str, pairs: Sequence[tuple[HarnessResult, CriterionResult]], keys: Sequence[Hashable]
+) -> tuple[str, str]:
+    """Return `apart` and `batch` of a summary: what goes with having a gold label."""
+    # of a case that was never asked neither is known
+    asked = [(*pair, key, gold_of(pair[0], name)) for pair, key in zip(pairs, keys, strict=False) if pair[0].rows]
+    if len({gold is None for *_, gold in asked}) <= 1:
+        return "", ""
+    items = [
+        LabelledItem(case_id=one.case_id, criterion=name, gold=gold, verdict=measured.verdict, status=measured.status)
+        for one, measured, _, gold in asked
+    ]
+    found = selection_of_items(items, name, {one.case_id: key for one, _, key, _ in asked})
+    sides: tuple[list[CaseFacts], list[CaseFacts]] = ([], [])
+    for one, _, key, gold in asked:
+        sides[gold is None].append(facts_of_result(one, {}, column=None, cluster=key, criteria={name}))
+    apart = found.told(LABELLED_ALONE) if found is not None and found.found else unlike_others(*sides, LABELLED_ALONE)
+    return apart, "" if apart else told_apart_by(*sides)
 
 
 def _controls(

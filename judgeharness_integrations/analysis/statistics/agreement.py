@@ -8,8 +8,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.analysis.statistics.clusters import ClusterSums, cluster_degrees, clustered_error
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, t_quantile, z_quantile
+from judgeharness_integrations.analysis.statistics.means import (
+    ClusterSums,
+    Estimate,
+    cluster_degrees,
+    clustered_error,
+    estimate,
+    t_quantile,
+    z_quantile,
+)
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 
 Pair: TypeAlias = tuple[str, str]

@@ -1,4 +1,4 @@
-"""Two decisions about the same items: Tango's interval, McNemar's test, exact and with the mid-p value, and its power.
+"""Two decisions about the same items: intervals, McNemar's test and its power, chances of counts, and searches.
 
 `gained` (or `rose`) counts pairs of (failure, success), `lost` (or `fell`) pairs of (success, failure).
 """
@@ -6,17 +6,136 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, bdtrik, ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, bdtrc, bdtrik, betaln, gammaln, ndtri, xlog1py, xlogy
 
 from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.counts import binomial, likely_counts
 from judgeharness_integrations.analysis.statistics.means import Z95, items_for_mean
-from judgeharness_integrations.analysis.statistics.search import bisected, fewest
+
+_NEGLIGIBLE_Z: Final = 9.0
+
+
+def log_ways(n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
+    """Return the logarithm of how many ways there are to choose k of n; of any shape."""
+    ways: NDArray[np.float64] = gammaln(np.add(n, 1)) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1)
+    return ways
+
+
+def binomial(counts: NDArray[np.int64], n: int, share: ArrayLike) -> NDArray[np.float64]:
+    """Return the chance of each of the counts among n trials of a share from 0 to 1."""
+    chances: NDArray[np.float64] = np.exp(
+        log_ways(n, counts) + xlogy(counts, share) + xlog1py(n - counts, np.negative(share))
+    )
+    return chances
+
+
+def beta_binomial(counts: NDArray[np.int64], n: int, one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
+    """Return the chance of each of the counts among n trials whose share is Beta(one, other) distributed.
+
+    Args:
+        counts: (..., k) from 0 to n.
+        n: trials.
+        one: first parameter of the beta distribution, of a shape that goes with the counts'.
+        other: its second parameter.
+
+    """
+    chances: NDArray[np.float64] = np.exp(
+        log_ways(n, counts) + betaln(counts + np.asarray(one), n - counts + np.asarray(other)) - betaln(one, other)
+    )
+    return chances
+
+
+def likely_counts(n: int, share: float) -> NDArray[np.int64]:
+    """Return the binomial counts that have a chance worth adding: within nine standard deviations and nine more."""
+    spread = _NEGLIGIBLE_Z * (math.sqrt(n * share * (1 - share)) + 1)
+    return np.arange(max(0, math.floor(n * share - spread)), min(n, math.ceil(n * share + spread)) + 1)
+
+
+def fewest(enough: Callable[[int], bool], *, least: int = 1, most: int) -> int | None:
+    """Return the smallest number of `least` to `most` that is enough, by doubling and bisection; None where none is.
+
+    Where more is not always enough, as power rises with n in teeth, this is where a bisection meets it; see
+    `fewest_for_good`.
+    """
+    low, high = least - 1, least
+    while not enough(high):
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    return low + 1 + bisect_left(range(low + 1, high), 1, key=enough)
+
+
+def fewest_for_good(enough: Callable[[int], bool], grid: Sequence[int]) -> int | None:
+    """Return the smallest number from which on every number is enough, where it rises and falls in teeth.
+
+    Args:
+        enough: asked of the numbers of the grid, and of every number next to the last of them that is not enough.
+        grid: ascending; its steps are shorter than a tooth, or the last tooth may be missed.
+
+    Returns:
+        The first number of the grid where all of it is enough; None where the last of it is not.
+
+    """
+    last_short = next((place for place in reversed(range(len(grid))) if not enough(grid[place])), None)
+    if last_short is None:
+        return grid[0]
+    if last_short == len(grid) - 1:
+        return None
+    beyond = grid[min(last_short + 2, len(grid) - 1)]
+    return 1 + next(number for number in reversed(range(grid[last_short], beyond)) if not enough(number))
+
+
+def last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last whole number from `low` on, below `high`, that holds; `low` is not asked.
+
+    Args:
+        holds: true up to some number, and false from there on.
+        low: is taken to hold.
+        high: is taken not to hold.
+
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def bisected(below: Callable[[float], bool], low: float, high: float, *, steps: int) -> tuple[float, float]:
+    """Return an interval, `steps` times halved, that holds where `below` turns from true to false.
+
+    Args:
+        below: whether a number lies below the crossing.
+        low: is taken to lie below it.
+        high: is taken not to.
+        steps: halvings; after 60 nothing is left to halve between 0 and 1.
+
+    """
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
+
+
+def bisected_each(
+    below: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    *,
+    steps: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of `bisected` for arrays of one shape, each element by itself."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        under = below(middle)
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return low, high
+
 
 MOST_ITEMS: Final = 100_000
 _STEPS: Final = 60

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import Field
 
-from judgeharness_integrations.analysis.ranking.curation import NO_VALUE
+from judgeharness_integrations.analysis.ranking.studying import NO_VALUE
 from judgeharness_integrations.benchmark.pair import (
     LAYERS,
     Blueprint,
@@ -27,7 +27,7 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
 )
 from judgeharness_integrations.benchmark.results.curation import Step
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 _MARK = re.compile(r"^\s*\[Round \d+\] (User|Assistant):", re.MULTILINE)  # as `Conversation.text` begins a round's text
 MOST_TIMES_LONGER = 3.0

@@ -13,10 +13,17 @@ from pydantic import Field
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
-from judgeharness_integrations.analysis.ranking.curation import NO_VALUE, CascadeRow, CutTies, cascade
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard
 from judgeharness_integrations.analysis.ranking.report import RankReport
-from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
+from judgeharness_integrations.analysis.ranking.studying import (
+    NO_VALUE,
+    CascadeRow,
+    CutTies,
+    RankRequest,
+    RankStudy,
+    cascade,
+    study,
+)
 from judgeharness_integrations.benchmark.pair import Pair, Record
 from judgeharness_integrations.benchmark.results.judgments import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode, order_rule
 from judgeharness_integrations.verdictlog.row import VerdictRow

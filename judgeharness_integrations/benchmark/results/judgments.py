@@ -15,15 +15,15 @@ from judgeharness_integrations.analysis.ranking.correctness import (
     NOT_ASKED,
     CriterionDecisions,
     Decisions,
+    Floats,
     Policy,
     credits_of,
     decisions_of,
 )
-from judgeharness_integrations.analysis.ranking.credits import Floats
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.benchmark.pair import Pair, Record, Side
-from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import EXCHANGED, Outcome, Verdict, VerdictRow, is_number
 
 VERDICT: Final = "verdict"
 TURN: Final = "turn"
@@ -39,7 +39,6 @@ NOISE: Final = "noise"
 AMBIGUOUS: Final = "ambiguous"
 _TIE: Final = "TIE"
 _FAILURES: Final[tuple[Outcome, ...]] = ("error", "refused", "unparsed")  # the worst one first
-_OTHER: Final[Mapping[Side, Side]] = {"A": "B", "B": "A"}
 _OF_A_SIDE: Final = frozenset({"pair", "side", "length", "response_id", "cached", "warning"})
 _SUMMED: Final = ("input_tokens", "output_tokens", "latency_s", "attempts")
 _Call: TypeAlias = Mapping[str, VerdictRow]  # criterion -> what one call said about it
@@ -164,7 +163,7 @@ def pair_rows(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
         place = (row.run, str(row.attributes["pair"]), row.judge, row.perturbation, row.repetition)
         side: Side = "A" if row.attributes["side"] == "A" else "B"
         places.setdefault(place, {}).setdefault(side, {})[row.criterion] = row
-    return [made for place, sides in places.items() if len(sides) == len(_OTHER) for made in _of_pair(place, sides)]
+    return [made for place, sides in places.items() if len(sides) == len(EXCHANGED) for made in _of_pair(place, sides)]
 
 
 def _columns_of(pair: Pair) -> dict[str, str | float]:
@@ -227,7 +226,7 @@ def _gold(row: VerdictRow) -> dict[str, Verdict]:
 def _verdict(sides: Mapping[Side, _Call]) -> _Answered:
     first, second = (sides[side].get(SCORE) for side in ("A", "B"))
     scores = [row.verdict for row in (first, second) if row is not None and is_number(row.verdict)]
-    if len(scores) < len(_OTHER):
+    if len(scores) < len(EXCHANGED):
         return _Answered(outcome=_worst(first, second))
     a, b = float(scores[0]), float(scores[1])  # type: ignore[arg-type]
     return _Answered(verdict=_TIE if a == b else "A" if a > b else "B")
@@ -361,9 +360,7 @@ def joint_table(rows: Iterable[VerdictRow], *, rule: str | None = None) -> Joint
     joint = _joint(decisions)
     cells = {
         (judge, pair): JointCell(
-            verdict=said["verdict"][place][column],
-            turn=said["turn"][place][column],
-            type=said["type"][place][column],
+            **{name: said[name][place][column] for name in CRITERIA},
             joint=None if np.isnan(joint[place, column]) else bool(joint[place, column] == 1),
         )
         for place, pair in enumerate(decisions.pairs)
@@ -405,22 +402,11 @@ def judgments_of(tables: Iterable[tuple[Mode, JointTable]]) -> Iterator[Judgment
             for judge in sorted(table.judges):
                 cell = table.cell(judge, pair)
                 if cell is not None:
-                    yield Judgment(
-                        pair_id=pair,
-                        judge=judge,
-                        mode=mode,
-                        rule=table.rule,
-                        verdict=cell.verdict.label,
-                        verdict_status=cell.verdict.status,
-                        verdict_correct=cell.verdict.correct,
-                        turn=cell.turn.label,
-                        turn_status=cell.turn.status,
-                        turn_correct=cell.turn.correct,
-                        type=cell.type.label,
-                        type_status=cell.type.status,
-                        type_correct=cell.type.correct,
-                        joint=cell.joint,
-                    )
+                    said: dict[str, Any] = {}
+                    for name in CRITERIA:
+                        one: Said = getattr(cell, name)
+                        said |= {name: one.label, f"{name}_status": one.status, f"{name}_correct": one.correct}
+                    yield Judgment(pair_id=pair, judge=judge, mode=mode, rule=table.rule, joint=cell.joint, **said)
 
 
 class RightShare(Record):

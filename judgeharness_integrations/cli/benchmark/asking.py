@@ -1,39 +1,40 @@
-"""Models as a file names them, and many items asked about at once: how it ended, and what it cost."""
+"""Models as a file names them, decision models among them, and many items asked about at once."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar
 
 import typer
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
-from judgeharness_integrations.benchmark.asker import Asker, Unfinished, limited, worked
+from judgeharness_integrations.benchmark.asker import READINGS, Asker, Unfinished, limited, worked
 from judgeharness_integrations.benchmark.folder import Journal
+from judgeharness_integrations.benchmark.pair import Taxonomy
+from judgeharness_integrations.benchmark.results.judgments import TYPE
 from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
+from judgeharness_integrations.cli._command import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
+from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
+from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.execution.observing import Spans, default_observers
+from judgeharness_integrations.judging.execution.retrying import Budget
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.terminal import safe, table
-from judgeharness_integrations.verdictlog.plain import fixed, safe_text
+from judgeharness_integrations.reporting.sections import Block, Bullets, Table
+from judgeharness_integrations.verdictlog.encoding import fixed, safe_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.folder import StepUsage
-    from judgeharness_integrations.judging.chatmodels import ChatModel
-
+    from judgeharness_integrations.cli.benchmark.options import Asking
 
 _ANY_MODEL: Final = "*"
 
@@ -55,7 +56,6 @@ class ModelFile:
 
         """
         from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
-        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
 
         options = self.options_of(spec)
         try:
@@ -117,7 +117,6 @@ def _plain(spec: str) -> str:
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 _LONGEST_REASON = 300
-_LONGEST_REMARKS = 1000
 _NOT_ASKED = "not asked"
 _OF_ITEM = re.compile(r"^\w+ of \S+: ")  # what an AskError begins with
 _VARIES = re.compile(r"\b(?=\w*\d)\w{8,}\b|\d+(?:\.\d+)?")  # request ids, waiting times
@@ -214,6 +213,37 @@ def ask_all(
 
 
 @dataclass(frozen=True, kw_only=True)
+class StepPlan:
+    """What is asked about pairs of which `left` need answers: (step, model, calls a pair), all layers passed."""
+
+    steps: Sequence[tuple[str, str, int]]
+    left: int
+
+    @property
+    def at_most(self) -> int:
+        """Calls where no answer can be read at first; attempts that fail are not in it."""
+        return self.left * sum(calls for _, _, calls in self.steps) * READINGS
+
+    def table(self) -> Table:
+        """Return the calls of each step, and of all together."""
+        rows = [*self.steps, ("together", "", sum(calls for _, _, calls in self.steps))]
+        cells = (
+            (step, model, *map(str, (calls, calls * self.left, calls * self.left * READINGS)))
+            for step, model, calls in rows
+        )
+        columns = ("step", "model", "calls\na pair", "if every\npair passes", "at most")
+        return Table.of("plan", columns, cells, texts=2)
+
+    @property
+    def text(self) -> str:
+        """What makes the calls fewer, or more."""
+        return (
+            "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
+            f"{READINGS} times in all"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """What a command asks: which models, within which budget; every answer is kept in the journal."""
 
@@ -221,8 +251,7 @@ class Job:
     models: Sequence[ChatModel]
     file: ModelFile
     budget: Budget
-    concurrency: int
-    policy: CallPolicy = field(default_factory=CallPolicy)
+    options: Asking
 
     def ask(
         self,
@@ -234,13 +263,13 @@ class Job:
     ) -> Outcome[_Item, _Made]:
         """Make something of every item, as `ask_all` does; `known`: of the answers that are kept, asking nothing."""
         budget = Budget(max_calls=0) if known else self.budget
-        asker = Asker(journal=self.journal, budget=budget, policy=self.policy)
+        asker = Asker(journal=self.journal, budget=budget, policy=self.options.policy)
         return ask_all(
             items,
             lambda item: make(item, asker),
             models=self.models,
             budget=budget,
-            concurrency=self.concurrency,
+            concurrency=self.options.max_concurrency,
             title=title,
         )
 
@@ -309,15 +338,17 @@ def cost_document(rows: Sequence[Cost]) -> dict[str, Any]:
     }
 
 
-def cost_table(
+def cost_blocks(
     rows: Sequence[Cost], *, title: str = "what the answers took", words: tuple[str, str] = ("tries", "cost")
-) -> Table:
-    """Return costs as a table, with what is to be said of them below; `-` is what is not known."""
+) -> Iterator[Block]:
+    """Yield costs as a table, and what is to be said of them; `-` is what is not known; nothing without any."""
+    if not rows:
+        return
     columns = ("step", "model", "answers", words[0], "tokens\nread", "tokens\nwritten", words[1])
     cells = (
         (
-            safe(row.step),
-            safe(row.model),
+            row.step,
+            row.model,
             str(row.answers),
             str(row.attempts),
             fixed(row.input_tokens, 0),
@@ -326,7 +357,58 @@ def cost_table(
         )
         for row in rows
     )
-    shown = table(title, columns, cells, texts=2)
-    remarks = dict.fromkeys(remark for row in rows for remark in row.cost_remarks)
-    shown.caption = safe("; ".join(remarks), _LONGEST_REMARKS) if remarks else None
-    return shown
+    yield Table.of(title, columns, cells, texts=2)
+    yield Bullets(tuple(dict.fromkeys(remark for row in rows for remark in row.cost_remarks)))
+
+
+_PREFIX: Final = "decisions:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionModel:
+    """A decision model by its spec, as `openai:gpt-6-luna`; LangChain's adapter makes the judge over it."""
+
+    spec: str
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The model's own name, for limits and prices."""
+        return self.spec.partition(":")[2] or self.spec
+
+    def judge(self, criteria: Sequence[Criterion], taxonomy: Taxonomy, *, name: str) -> Judge:
+        """Return the judge that is asked about these criteria.
+
+        Raises:
+            UsageError: LangChain has no decision models, or the model cannot be made.
+
+        """
+        types = {kind.name: kind.definition for kind in taxonomy.failure_types.values()}
+        spec = JudgeSpec(
+            name=name,
+            evaluator="DecisionJudge",
+            model=self.spec,
+            model_options=self.options,
+            evaluator_options={"criteria": list(criteria), "described": {TYPE: types}},
+        )
+        try:
+            return find_adapter("langchain").build_judge(spec)
+        except JudgeHarnessError as error:
+            error.args = (without_secrets(str(error), self.options),)
+            raise
+
+
+JudgeModel: TypeAlias = ChatModel | DecisionModel
+
+
+def judge_model(spec: str, models: ModelFile) -> JudgeModel:
+    """Return the model of a spec that judges, with its options.
+
+    Raises:
+        UsageError: it cannot be made.
+
+    """
+    if not spec.startswith(_PREFIX):
+        return models.model(spec)
+    named = spec.removeprefix(_PREFIX)
+    return DecisionModel(spec=named, options=models.options_of(named))

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.benchmark.asker import READINGS, Asker
@@ -47,12 +45,18 @@ from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, load_taxonomy, read_taxonomy_file
 from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._output import check_file, print_json
-from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
+from judgeharness_integrations.cli._command import OK
+from judgeharness_integrations.cli._output import check_file, print_json, show
+from judgeharness_integrations.cli.benchmark.asking import (
+    Job,
+    Outcome,
+    cost_blocks,
+    cost_document,
+    read_model_file,
+)
 from judgeharness_integrations.cli.benchmark.options import DiscoverRequest
-from judgeharness_integrations.cli.exits import OK
-from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text, share
+from judgeharness_integrations.reporting.sections import Block, Table
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text, share
 
 
 def apply_decisions(proposals: Path, *, taxonomy: Path | None, out: Path | None, overwrite: bool, as_json: bool) -> int:
@@ -271,18 +275,16 @@ class Discovered:
         }
 
 
-def print_discovered(discovered: Discovered) -> None:
-    """Print coverage, proposals, what they took, and what to do next."""
-    screen, total = console(), len(discovered.covers.results)
-    rows = [(safe(name), str(count)) for name, count in discovered.by_type.items()]
-    screen.print(table(f"{discovered.kind} in {total} transcripts", ("type", "transcripts"), rows))
-    screen.print(Text(_coverage(discovered, total)))
+def _blocks(discovered: Discovered) -> Iterator[Block]:
+    """Yield coverage, proposals, what they took, and what to do next."""
+    total = len(discovered.covers.results)
+    rows = ((name, str(count)) for name, count in discovered.by_type.items())
+    yield Table.of(f"{discovered.kind} in {total} transcripts", ("type", "transcripts"), rows)
+    yield _coverage(discovered, total)
     if discovered.file is not None and discovered.file.proposals:
-        _print_proposals(discovered.file, screen)
-    if discovered.costs:
-        screen.print(cost_table(discovered.costs))
-    for line in _next(discovered):
-        screen.print(Text(line), soft_wrap=True)
+        yield from _proposal_blocks(discovered.file)
+    yield from cost_blocks(discovered.costs)
+    yield from _next(discovered)
 
 
 def _coverage(discovered: Discovered, total: int) -> str:
@@ -300,20 +302,20 @@ def _coverage(discovered: Discovered, total: int) -> str:
     return "per cent: " + ", ".join(parts) + (cut if discovered.cut else "")
 
 
-def _print_proposals(file: ProposalsFile, screen: Console) -> None:
-    rows = [
+def _proposal_blocks(file: ProposalsFile) -> Iterator[Block]:
+    rows = (
         (
-            safe(one.name),
-            safe("-" if one.nearest is None else one.nearest.name),
-            safe(one.decision or "open"),
+            one.name,
+            "-" if one.nearest is None else one.nearest.name,
+            one.decision or "open",
             "-" if one.nearest is None else f"{one.nearest.similarity:.2f}",
             str(len(one.examples)),
         )
         for one in file.proposals
-    ]
+    )
     columns = ("proposal", "most like", "decision", "similarity", "transcripts")
-    screen.print(table("proposals", columns, rows, texts=3))
-    screen.print(Text(f"similarity: {MEASURE}, 0 to 1"))
+    yield Table.of("proposals", columns, rows, texts=3)
+    yield f"similarity: {MEASURE}, 0 to 1"
 
 
 def _next(discovered: Discovered) -> list[str]:
@@ -352,8 +354,8 @@ def discover_types(request: DiscoverRequest) -> int:
         raise UsageError("--taxonomy-out goes with --decided: decide about the proposals first.")
     folder = BenchmarkFolder(request.out)
     transcripts, taxonomy = read_transcripts(request.transcripts), load_taxonomy(request.taxonomy)
-    models = read_model_file(request.models)
-    model, budget = models.model(request.model), request.spending.budget(models)
+    models = read_model_file(request.asking.models)
+    model, budget = models.model(request.model), request.asking.budget(models.prices)
     with folder.held():
         before = _before(folder, request.kind)
         budget.check_price(model.name)
@@ -361,7 +363,7 @@ def discover_types(request: DiscoverRequest) -> int:
         typer.echo(plan.text, err=request.as_json)
         confirm(plan.at_most, yes=request.yes, at_most=True)
         with folder.journal() as journal:
-            job = Job(journal=journal, models=[model], file=models, budget=budget, concurrency=request.max_concurrency)
+            job = Job(journal=journal, models=[model], file=models, budget=budget, options=request.asking)
             discovered = _discovered(job, request, transcripts, taxonomy, before=before, path=folder.path / PROPOSALS)
         return _end(job, discovered, request, taxonomy)
 
@@ -429,7 +431,7 @@ def _end(job: Job, discovered: Discovered, request: DiscoverRequest, taxonomy: T
     if request.as_json:
         print_json(discovered.document())
     else:
-        print_discovered(discovered)
+        show(_blocks(discovered))
     code = job.end(discovered.covers, "transcripts")
     if discovered.found is not None:
         code = code or job.end(discovered.found, "batches of proposals")

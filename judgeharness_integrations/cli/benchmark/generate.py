@@ -8,10 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-from rich.text import Text
-
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asker import READINGS, Asker, Material
+from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.documents import read_documents
 from judgeharness_integrations.benchmark.folder import (
     ANSWERS,
@@ -29,87 +27,58 @@ from judgeharness_integrations.benchmark.results.checks import flow, reasons
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
-from judgeharness_integrations.cli.benchmark.options import GenerateRequest, Spending
-from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
-from judgeharness_integrations.cli.exits import terminable, undisturbed
+from judgeharness_integrations.cli._command import terminable, undisturbed
+from judgeharness_integrations.cli._output import print_json, show
+from judgeharness_integrations.cli.benchmark.asking import (
+    Job,
+    Outcome,
+    StepPlan,
+    cost_blocks,
+    cost_document,
+    read_model_file,
+)
+from judgeharness_integrations.cli.benchmark.options import Asking, GenerateRequest
+from judgeharness_integrations.cli.benchmark.tables import reason_blocks
+from judgeharness_integrations.cli.benchmark.verify import STEPS
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
+from judgeharness_integrations.reporting.sections import Block, Table
+from judgeharness_integrations.verdictlog.encoding import counted, percent, safe_text
 
 _WRITTEN: Final = {"blueprints": 1, "conversation_better": 1, "conversation_worse": 1}
-_VERIFIED: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}  # the last two by conversation
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratePlan:
     """What is asked of whom.
 
-    `pairs` are planned, `left` of them to be made; `known` answers are kept from before. `characters` of `documents`
-    stand in each prompt, on average. `readings`: answers asked for until one can be read. `earliest`: failure type ->
-    the first round its flaw can stand in, for types that so have longer conversations than --rounds begins with.
+    `pairs` are planned, those `left` by `steps` to be made; `known` answers are kept from before. `characters` of
+    `documents` stand in each prompt, on average. `earliest`: failure type -> the first round its flaw can stand in, for
+    types that so have longer conversations than --rounds begins with.
     """
 
-    generator: str
-    verifier: str | None
+    steps: StepPlan
     pairs: int
-    left: int
     documents: int
     characters: int
     known: int
-    spending: Spending
-    readings: int
+    asking: Asking
     earliest: Mapping[str, int] = field(default_factory=dict)
 
-    def steps(self) -> Iterator[tuple[str, str, int]]:
-        """Yield step, model and calls of a pair that passes every layer."""
-        for step, calls in _WRITTEN.items():
-            yield step, self.generator, calls
-        for step, calls in _VERIFIED.items():
-            if self.verifier is not None:
-                yield step, self.verifier, calls
 
-    @property
-    def per_pair(self) -> int:
-        """Calls of a pair that passes every layer."""
-        return sum(calls for _, _, calls in self.steps())
-
-    @property
-    def at_most(self) -> int:
-        """Calls where no answer can be read at first; attempts that fail are not in it."""
-        return self.left * self.per_pair * self.readings
-
-
-def print_plan(plan: GeneratePlan, *, stderr: bool) -> None:
-    """Print it."""
-    rows: list[list[str | Text]] = [
-        [safe(step), safe(model), str(calls), str(calls * plan.left), str(calls * plan.left * plan.readings)]
-        for step, model, calls in plan.steps()
-    ]
-    rows.append(["together", "", str(plan.per_pair), str(plan.per_pair * plan.left), str(plan.at_most)])
-    screen = console(stderr=stderr)
-    screen.print(table("plan", ("step", "model", "calls\na pair", "if every\npair passes", "at most"), rows, texts=2))
-    for line in _plan_lines(plan):
-        screen.print(line, soft_wrap=True)
-
-
-def _plan_lines(plan: GeneratePlan) -> Iterator[str]:
-    made = "" if plan.left == plan.pairs else f", {plan.pairs - plan.left} of them made before"
+def _plan_blocks(plan: GeneratePlan) -> Iterator[Block]:
+    yield plan.steps.table()
+    made = "" if plan.steps.left == plan.pairs else f", {plan.pairs - plan.steps.left} of them made before"
     yield (
         f"pairs: {plan.pairs}{made}; each prompt holds about {plan.characters} characters of {plan.documents} "
         f"document{'' if plan.documents == 1 else 's'}"
     )
-    yield (
-        "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
-        f"{plan.readings} times in all"
-    )
+    yield plan.steps.text
     for rounds in sorted(set(plan.earliest.values())):
-        names = ", ".join(safe_text(name, 60) for name, first in plan.earliest.items() if first == rounds)
+        names = ", ".join(name for name, first in plan.earliest.items() if first == rounds)
         yield f"at least {rounds} rounds, whatever --rounds says, have pairs of {names}: no such flaw can stand earlier"
     if plan.known:
         yield f"answers kept from before: {plan.known}; those that still fit are not asked for again"
-    yield plan.spending.limit_line
+    yield plan.asking.limit_line
 
 
 _ENDINGS: Final = {
@@ -166,27 +135,23 @@ def print_generated(done: Generated, *, as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
-    screen, planned = console(), document["planned"]
+    show(_blocks(done, document))
+
+
+def _blocks(done: Generated, document: Mapping[str, Any]) -> Iterator[Block]:
+    planned = document["planned"]
     counts = {name: count for name, count in document["counts"].items() if count}
     rows = [(_ENDINGS[name], str(count), percent(count / planned)) for name, count in counts.items()]
-    screen.print(table("pairs", ("what became of them", "pairs", f"% of {planned}"), rows))
-    why = [
-        (one["layer"], safe(one["reason"], _LONGEST_REASON), one["example"], alike(one["pairs"]))
-        for one in document["reasons"]
-    ]
-    if why:
-        screen.print(table("why", ("layer", "reason", "pair", ""), why, texts=4))
-        screen.print(SEVERAL_REASONS, soft_wrap=True)
-    if done.costs:
-        screen.print(cost_table(done.costs, title="what the answers took, earlier commands included"))
-    for line in _lines(document, safe_text(str(done.folder))):
-        screen.print(Text(line), soft_wrap=True)
+    yield Table.of("pairs", ("what became of them", "pairs", f"% of {planned}"), rows)
+    yield from reason_blocks("why", document["reasons"])
+    yield from cost_blocks(done.costs, title="what the answers took, earlier commands included")
+    yield from _lines(document, str(done.folder))
 
 
 def _lines(document: Mapping[str, Any], folder: str) -> Iterator[str]:
     each = document["cost_per_accepted"]
     cost = "" if each is None else f"; an accepted pair cost {each:.4f} by the prices given"
-    yield f"\ncalls of this command: {document['calls']}, retries included{cost}"
+    yield f"calls of this command: {document['calls']}, retries included{cost}"
     yield f"written to {folder}: benchmark.json, documents.jsonl, taxonomy.json, pairs.jsonl"
     if document["state"] != "complete":
         return
@@ -215,10 +180,10 @@ _MOST_ROUNDS = 20
 @terminable()
 def generate_pairs(request: GenerateRequest) -> int:
     """Make a benchmark, or go on with it, and return the exit code."""
-    models = read_model_file(request.models)
+    models = read_model_file(request.asking.models)
     generator = models.model(request.generator)
     verifier = None if request.verifier is None else models.model(request.verifier)
-    budget = request.spending.budget(models)
+    budget = request.asking.budget(models.prices)
     for model in (generator, verifier):
         if model is not None:
             budget.check_price(model.name)
@@ -235,14 +200,8 @@ def generate_pairs(request: GenerateRequest) -> int:
         )
         before = folder.pairs()
         with folder.journal() as journal:
-            job = Job(
-                journal=journal,
-                models=[generator] if verifier is None else [generator, verifier],
-                file=models,
-                budget=budget,
-                concurrency=request.max_concurrency,
-                policy=request.spending.policy,
-            )
+            asked = [generator] if verifier is None else [generator, verifier]
+            job = Job(journal=journal, models=asked, file=models, budget=budget, options=request.asking)
             return _Generation(
                 request=request,
                 folder=folder,
@@ -340,9 +299,9 @@ class _Generation:
         known = self._known_pairs(drawn)
         self._check_kept(known)
         plan = self._plan(drawn, left=len(known.unfinished))
-        print_plan(plan, stderr=self.request.as_json)
-        if plan.left:
-            confirm(plan.at_most, yes=self.request.yes, at_most=True)
+        show(_plan_blocks(plan), stderr=self.request.as_json)
+        if plan.steps.left:
+            confirm(plan.steps.at_most, yes=self.request.yes, at_most=True)
         self._note()
         rest = self.job.ask([one.item for one in known.unfinished], self._generated, title="pairs")
         with undisturbed():
@@ -397,16 +356,16 @@ class _Generation:
         lengths = {chunk.chunk_id: len(chunk.text) for document in self.documents for chunk in document.chunks}
         drawn_types = {conditions.failure_type for conditions in drawn}
         shown = sum(lengths[chunk] for conditions in drawn for chunk in conditions.chunks)
+        verifier = self.settings.verifier
+        steps = [(step, self.generator.name, calls) for step, calls in _WRITTEN.items()]
+        steps += [] if verifier is None else [(step, verifier, calls) for step, calls in STEPS.items()]
         return GeneratePlan(
-            generator=self.generator.name,
-            verifier=self.settings.verifier,
+            steps=StepPlan(steps=steps, left=left),
             pairs=len(drawn),
-            left=left,
             documents=len(self.documents),
             characters=round(shown / len(drawn)),
             known=sum(used.answers for used in self.job.journal.usage()),
-            spending=self.request.spending,
-            readings=READINGS,
+            asking=self.request.asking,
             earliest={
                 kind.name: kind.earliest_round
                 for kind in self.taxonomy.failure_types.values()

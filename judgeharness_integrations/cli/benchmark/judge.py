@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.analysis.spending import used
@@ -28,22 +27,34 @@ from judgeharness_integrations.benchmark.results.judgments import (
     joint_table,
     pair_rows,
 )
-from judgeharness_integrations.benchmark.selection import chosen_pairs, in_sample, in_states, sampled_ids, states_named
+from judgeharness_integrations.benchmark.taxonomy import chosen_pairs, in_sample, in_states, sampled_ids, states_named
 from judgeharness_integrations.benchmark.verdicts import write_judgments
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._failures import failures, told
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
-from judgeharness_integrations.cli.benchmark.deciding import DecisionModel, JudgeModel, judge_model
+from judgeharness_integrations.cli._command import (
+    NOT_GRADED,
+    OK,
+    stop_code,
+    stop_word,
+    stoppable,
+    terminable,
+    undisturbed,
+)
+from judgeharness_integrations.cli._output import failures, print_json, show, told
+from judgeharness_integrations.cli.benchmark.asking import (
+    DecisionModel,
+    JudgeModel,
+    ModelFile,
+    judge_model,
+    read_model_file,
+)
 from judgeharness_integrations.cli.benchmark.options import JudgeRequest
-from judgeharness_integrations.cli.exits import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, percent, safe_text
+from judgeharness_integrations.reporting.sections import Block, Table
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
@@ -197,8 +208,6 @@ def _right(hits: Iterable[bool | None]) -> RightShare:
     return RightShare.over(hit is True for hit in hits)
 
 
-_LONGEST_PATH = 400
-_LONGEST_REMARK = 400
 _FOOTNOTES: Final = (
     "pairs: those about which every call was answered; in brackets the 95 % interval",
     "no answer: calls that failed or were not made: missing; unparsed, refused and undecided answers are wrong",
@@ -209,24 +218,21 @@ _ORDERS: Final[Mapping[Orders, str]] = {
 }
 
 
-def print_plan(asked: Sequence[tuple[Asking, int]], *, pairs: int, request: JudgeRequest, stderr: bool) -> None:
-    """Print who is asked about how many pairs, and how many calls of that are `left` to be made."""
-    screen = console(stderr=stderr)
-    rows: list[list[str | Text]] = [
-        [safe(one.judge.name), one.design.mode, *map(str, (len(one.pairs), one.planned, one.planned - left, left))]
+def _plan_blocks(asked: Sequence[tuple[Asking, int]], *, pairs: int, request: JudgeRequest) -> Iterator[Block]:
+    """Yield who is asked about how many pairs, and how many calls of that are `left` to be made."""
+    rows = [
+        [one.judge.name, one.design.mode, *map(str, (len(one.pairs), one.planned, one.planned - left, left))]
         for one, left in asked
     ]
     planned, todo = sum(one.planned for one, _ in asked), sum(left for _, left in asked)
     if len(rows) > 1:
         rows.append(["together", "", "", str(planned), str(planned - todo), str(todo)])
-    screen.print(table("plan", ("judge", "mode", "pairs", "calls", "answered\nbefore", "left"), rows, texts=2))
-    whole = sum(pairs * one.design.calls for one, _ in asked)
-    for line in _plan_lines(asked, planned, whole, request):
-        screen.print(line, soft_wrap=True)
+    yield Table.of("plan", ("judge", "mode", "pairs", "calls", "answered\nbefore", "left"), rows, texts=2)
+    yield from _plan_lines(asked, planned, sum(pairs * one.design.calls for one, _ in asked), request)
 
 
 def _plan_lines(asked: Sequence[tuple[Asking, int]], planned: int, whole: int, request: JudgeRequest) -> Iterator[str]:
-    savers = [] if request.sample is None else [safe_text(f"--sample {request.sample}", _LONGEST_PATH)]
+    savers = [] if request.sample is None else [f"--sample {request.sample}"]
     savers += [f"--fraction {request.fraction:g}"] if request.fraction < 1 else []
     if savers:
         saves = f"{' and '.join(savers)} save{'s' if len(savers) == 1 else ''}"
@@ -236,28 +242,26 @@ def _plan_lines(asked: Sequence[tuple[Asking, int]], planned: int, whole: int, r
     for design in {one.design.mode: one.design for one, _ in asked}.values():
         shown = "each conversation by itself" if design.mode == "pointwise" else _ORDERS[request.orders]
         yield f"{design.mode}: {shown}; rule {design.rule}; {counted(design.calls, 'call')} a pair"
-    yield request.spending.limit_line
+    yield request.asking.limit_line
 
 
-def print_summary(document: JudgeDocument, *, folder: Path) -> None:
-    """Print what each judge was right about, mode by mode, and what comes next."""
-    screen = console()
+def _summary_blocks(document: JudgeDocument, *, folder: Path) -> Iterator[Block]:
+    """Yield what each judge was right about, mode by mode, and what comes next."""
+    columns = ("judge", "pairs", "verdict", "turn", "type", "all three", "no\nanswer", "cost")
     for mode, rule in document.rules.items():
         found = [one for one in document.judges if one.mode == mode]
-        columns = ("judge", "pairs", "verdict", "turn", "type", "all three", "no\nanswer", "cost")
         informal = ", informal" if document.informal and mode == "pairwise" else ""
-        screen.print(table(f"{mode}, {rule}{informal}: right, in % of the pairs", columns, map(_row, found)))
+        yield Table.of(f"{mode}, {rule}{informal}: right, in % of the pairs", columns, map(_row, found))
     for remark in dict.fromkeys(remark for one in document.judges for remark in one.took.cost_remarks):
-        screen.print(safe(f"cost: {remark}", _LONGEST_REMARK), soft_wrap=True)
-    for line in _FOOTNOTES:
-        screen.print(line, soft_wrap=True)
-    screen.print(safe(f"next: judgeharness benchmark rank {folder}", _LONGEST_PATH), soft_wrap=True)
+        yield f"cost: {remark}"
+    yield from _FOOTNOTES
+    yield f"next: judgeharness benchmark rank {folder}"
 
 
-def _row(one: JudgeSummary) -> list[str | Text]:
+def _row(one: JudgeSummary) -> list[str]:
     shares = (one.verdict, one.turn, one.type, one.joint)
     asked = f"{one.joint.of}" if one.joint.of == one.pairs else f"{one.joint.of} of {one.pairs}"
-    return [safe(one.judge), asked, *map(_share_text, shares), str(one.unanswered_calls), fixed(one.took.cost, 4)]
+    return [one.judge, asked, *map(_share_text, shares), str(one.unanswered_calls), fixed(one.took.cost, 4)]
 
 
 def _share_text(share: RightShare) -> str:
@@ -273,9 +277,9 @@ def judge_pairs(request: JudgeRequest) -> int:
     """Ask judges about the pairs of a benchmark, or go on with it, and return the exit code."""
     folder = BenchmarkFolder(request.folder)
     folder.check()
-    models = read_model_file(request.models)
+    models = read_model_file(request.asking.models)
     judges = judge_models(request.judges, models)
-    budget = request.spending.budget(models)
+    budget = request.asking.budget(models.prices)
     for model in judges.values():
         budget.check_price(model.name)
     with folder.held():
@@ -334,12 +338,8 @@ class _Judging:
     def run(self) -> int:
         """Say what it takes, ask, write everything down, and return the exit code."""
         left = [one.unanswered(one.rows(self.log)) for one in self.asked]
-        print_plan(
-            list(zip(self.asked, left, strict=True)),
-            pairs=self.pairs,
-            request=self.request,
-            stderr=self.request.as_json,
-        )
+        asked = list(zip(self.asked, left, strict=True))
+        show(_plan_blocks(asked, pairs=self.pairs, request=self.request), stderr=self.request.as_json)
         if any(left):
             confirm(sum(left), yes=self.request.yes)
         with stoppable(self.budget, JudgeHarnessError) as stop, terminable():
@@ -357,14 +357,14 @@ class _Judging:
 
     def _ask_one(self, one: Asking) -> None:
         self.log.set_failed_aside(run=one.design.mode, judge=one.judge.name, case_ids=one.case_ids)
-        spending = self.request.spending
+        asking = self.request.asking
         harness = JudgeHarness(
             perturbations=one.design.perturbations,
             repetitions=one.design.repetitions,
             aggregation_rule=one.design.rule,
-            max_concurrency=self.request.max_concurrency,
-            timeout_s=spending.timeout_s,
-            max_attempts=spending.max_attempts,
+            max_concurrency=asking.max_concurrency,
+            timeout_s=asking.timeout_s,
+            max_attempts=asking.max_attempts,
             budget=self.budget,
             log=self.log,
             run=one.design.mode,
@@ -409,7 +409,7 @@ class _Judging:
         if self.request.as_json:
             print_json(document.to_dict())
         else:
-            print_summary(document, folder=self.folder.path)
+            show(_summary_blocks(document, folder=self.folder.path))
 
     def _exit_code(self, document: JudgeDocument, stopped: BaseException | None) -> int:
         """Say on standard error how it ended and why calls failed, and return the exit code."""

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._judge_options import JudgesInfo, Method, RankOutput
-from judgeharness_integrations.cli._shared_options import (
+from judgeharness_integrations.cli._command import (
     SEVERAL,
     AnswerMode,
     BenchmarkDir,
@@ -23,12 +21,16 @@ from judgeharness_integrations.cli._shared_options import (
     PairStates,
     Unparsed,
     Yes,
+    command,
 )
+from judgeharness_integrations.cli._judge_options import JudgesInfo, Method, RankOutput
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cli.benchmark.asking import ModelFile
+    from collections.abc import Mapping
+
+    from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.judging.execution.attempting import CallPolicy
-    from judgeharness_integrations.judging.execution.budget import Budget
+    from judgeharness_integrations.judging.execution.retrying import Budget
 
 
 Models = Annotated[
@@ -38,26 +40,28 @@ Concurrency = Annotated[int, typer.Option("--max-concurrency", min=1, help="Call
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spending:
-    """What a command may spend."""
+class Asking:
+    """Which options models are asked with, how many at a time, and what a command may spend."""
 
+    models: Models = None
     max_calls: Annotated[
         int | None, typer.Option(min=0, help="Calls at most, retries included.", show_default="no limit")
     ] = None
     max_cost: Annotated[float | None, typer.Option(help="Money at most, by the prices of --models.")] = None
     timeout_s: float = 300.0
     max_attempts: int = 4
+    max_concurrency: Concurrency = 8
 
-    def budget(self, models: ModelFile) -> Budget:
+    def budget(self, prices: Mapping[str, Price]) -> Budget:
         """Return the budget of one go.
 
         Raises:
             UsageError: money is limited and no price is known.
 
         """
-        from judgeharness_integrations.judging.execution.budget import Budget  # noqa: PLC0415
+        from judgeharness_integrations.judging.execution.retrying import Budget  # noqa: PLC0415
 
-        if self.max_cost is not None and not models.prices:
+        if self.max_cost is not None and not prices:
             raise UsageError(
                 "--max-cost needs prices per million tokens: write them into a file for --models, as in "
                 "prices: {gpt-4o: {input: 2.5, output: 10}}."
@@ -65,7 +69,7 @@ class Spending:
         return Budget(
             max_calls=self.max_calls,
             max_cost=self.max_cost,
-            prices=dict(models.prices) or None,
+            prices=dict(prices) or None,
             named={"max_calls": "--max-calls", "max_cost": "--max-cost"},
         )
 
@@ -125,9 +129,7 @@ class GenerateRequest:
             min=0, max=1, help="Share of a turn's claims that must be grounded.", show_default="the folder's, else 1.0"
         ),
     ] = None
-    models: Models = None
-    spending: Spending = field(default_factory=Spending)
-    max_concurrency: Concurrency = 8
+    asking: Asking = field(default_factory=Asking)
     yes: Yes = False
     as_json: JsonResult = False
 
@@ -160,14 +162,19 @@ class VerifyRequest:
         float | None,
         typer.Option(help="Share of a turn's claims that must be grounded.", show_default="as before, at first 1.0"),
     ] = None
-    models: Models = None
-    spending: Spending = field(default_factory=Spending)
-    max_concurrency: Concurrency = 8
+    asking: Asking = field(default_factory=Asking)
     yes: Yes = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the cascade as JSON; the plan goes to stderr.")] = False
 
 
 verify = command(VerifyRequest, "judgeharness_integrations.cli.benchmark.verify:verify_benchmark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyAsking(Asking):
+    """The same, of short answers."""
+
+    max_concurrency: Concurrency = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +209,7 @@ class JudgeRequest:
     states: PairStates = "accepted"
     seed: Annotated[int, typer.Option(help="Of the choice of --fraction.")] = 0
     no_documents: Annotated[bool, typer.Option("--no-documents", help="Do not show judges the reference text.")] = False
-    models: Models = None
-    spending: Spending = field(default_factory=Spending)
-    max_concurrency: Concurrency = 16
+    asking: ManyAsking = field(default_factory=ManyAsking)
     yes: Yes = False
     as_json: JsonResult = False
 
@@ -265,7 +270,7 @@ class BenchmarkRankOptions:
     output: RankOutput = field(default_factory=RankOutput)
 
 
-rank = command(BenchmarkRankOptions, "judgeharness_integrations.cli.benchmark.rank:rank_benchmark")
+rank = command(BenchmarkRankOptions, "judgeharness_integrations.cli.benchmark.stats:rank_benchmark")
 _GROUPS = ("domain", "failure_type")
 
 
@@ -309,7 +314,7 @@ class ShowRequest:
     ] = False
 
 
-show = command(ShowRequest, "judgeharness_integrations.cli.benchmark.show:show_pair")
+show = command(ShowRequest, "judgeharness_integrations.cli.benchmark.tables:show_pair")
 _CASCADE_GROUPS = ("failure_type", "behaviour", "domain", "n_rounds")
 
 
@@ -359,7 +364,7 @@ class SampleRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print the sample as JSON.")] = False
 
 
-sample = command(SampleRequest, "judgeharness_integrations.cli.benchmark.show:draw_sample")
+sample = command(SampleRequest, "judgeharness_integrations.cli.benchmark.tables:draw_sample")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,7 +384,7 @@ class ExportRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.benchmark_export/1).")] = False
 
 
-export = command(ExportRequest, "judgeharness_integrations.cli.benchmark.export:export_benchmark")
+export = command(ExportRequest, "judgeharness_integrations.cli.benchmark.curate:export_benchmark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,7 +410,7 @@ class ConvertRequest:
     taxonomy: ForTaxonomy = None
 
 
-convert = command(ConvertRequest, "judgeharness_integrations.cli.benchmark.export:convert_files")
+convert = command(ConvertRequest, "judgeharness_integrations.cli.benchmark.curate:convert_files")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,9 +440,7 @@ class DiscoverRequest:
     ] = None
     taxonomy_out: Annotated[Path | None, typer.Option(help="The taxonomy to write (with --decided).")] = None
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over --taxonomy-out.")] = False
-    models: Models = None
-    spending: Spending = field(default_factory=Spending)
-    max_concurrency: Concurrency = 8
+    asking: Asking = field(default_factory=Asking)
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask nothing: neither before the first call nor for decisions.")
     ] = False

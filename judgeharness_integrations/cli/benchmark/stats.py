@@ -1,18 +1,34 @@
-"""What `judgeharness benchmark stats` prints."""
+"""What `judgeharness benchmark stats` and `rank` print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console, RenderableType
-
-from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.design import RuleFixed
+from judgeharness_integrations.analysis.ranking.comparing import Against, EloChange, OwnSet, Slope
+from judgeharness_integrations.analysis.ranking.contrasts import LEVEL
+from judgeharness_integrations.analysis.ranking.panels import facts_of
+from judgeharness_integrations.analysis.ranking.ranking import versus
+from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
+from judgeharness_integrations.analysis.usage import Price, price_of
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import ANSWERS, BenchmarkFolder
-from judgeharness_integrations.benchmark.results.checks import FlowRow, Reason, flow, reasons, survival
-from judgeharness_integrations.benchmark.results.judgments import GROUPS
+from judgeharness_integrations.benchmark.results.checks import FlowRow, flow, reasons, survival
+from judgeharness_integrations.benchmark.results.judgments import (
+    AUDIT,
+    CRITERIA,
+    GROUPS,
+    NOISE,
+    Mode,
+    in_one_order,
+    order_rule,
+)
+from judgeharness_integrations.benchmark.taxonomy import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import (
     MODES,
     Audited,
@@ -24,15 +40,24 @@ from judgeharness_integrations.benchmark.verdicts import (
     planned_conditions,
     steps_of,
     total_cost,
+    write_judgments,
 )
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import cost_table, read_model_file
-from judgeharness_integrations.cli.benchmark.curate import alone_note, step_table
-from judgeharness_integrations.cli.benchmark.options import StatsRequest
-from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike, columns_named, grouped
-from judgeharness_integrations.cli.rank import cut_ties_named
-from judgeharness_integrations.reporting.terminal import Row, console, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
+from judgeharness_integrations.cli._output import print_json, show
+from judgeharness_integrations.cli.benchmark.asking import cost_blocks, read_model_file
+from judgeharness_integrations.cli.benchmark.curate import alone_notes, step_table
+from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions, StatsRequest
+from judgeharness_integrations.cli.benchmark.tables import (
+    check_answered,
+    columns_named,
+    grouped,
+    print_failed,
+    reason_blocks,
+)
+from judgeharness_integrations.cli.rank import Scores, cut_ties_named, rank_source, request_of
+from judgeharness_integrations.reporting.sections import Block, Bullets, Table
+from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _LAYERS: Final = {"form": "form", "coherence": "coher-\nence", "adherence": "adher-\nence", "grounding": "ground-\ning"}
 _STEPS: Final = {
@@ -52,30 +77,27 @@ _STEPS: Final = {
 _TITLES: Final = {"unread": "un-\nread", "unverified": "unver-\nified"}
 
 
-def print_stats(report: StatsReport, folder: Path) -> None:
-    """Print what became of a benchmark's pairs, why, what it took and what people found."""
-    screen = console()
-    screen.print(safe(f"benchmark of {folder}: {_origin(report)}", 400), soft_wrap=True)
+def stats_blocks(report: StatsReport, folder: Path) -> Iterator[Block]:
+    """Yield what became of a benchmark's pairs, why, what it took and what people found."""
     whole = report.flow[0]
-    screen.print(f"{whole.accepted} of {counted(whole.planned, 'planned pair')} accepted, {whole.judged} judged")
-    screen.print(_cascade_table(report))
-    screen.print(_flow_table(report.flow))
-    if whole.unread:
-        screen.print("- unread: no answer of the verifier could be read; neither accepted nor rejected")
-    if whole.unverified:
-        screen.print(
-            "- unverified: nobody checked them in full, and no layer rejected any; judgeharness benchmark verify "
-            "checks what nobody did",
-            soft_wrap=True,
-        )
-    if report.reasons:
-        screen.print(_reason_table(report.reasons))
-        screen.print(SEVERAL_REASONS, soft_wrap=True)
-    _print_steps(screen, report)
+    yield f"benchmark of {folder}: {_origin(report)}"
+    yield f"{whole.accepted} of {counted(whole.planned, 'planned pair')} accepted, {whole.judged} judged"
+    yield _cascade_table(report)
+    yield _flow_table(report.flow)
+    unread = "unread: no answer of the verifier could be read; neither accepted nor rejected"
+    unverified = (
+        "unverified: nobody checked them in full, and no layer rejected any; judgeharness benchmark verify checks what "
+        "nobody did"
+    )
+    yield Bullets((*([unread] if whole.unread else []), *([unverified] if whole.unverified else [])))
+    yield from reason_blocks("why pairs were rejected", [one.to_dict() for one in report.reasons])
+    yield from _steps(report)
+    yield from cost_blocks(report.costs, title="what it took", words=("attempts", "money"))
     if report.costs:
-        _print_costs(screen, report)
+        unknown = "not known, since some answers have no price (--models) or do not say their tokens"
+        yield Bullets((f"money in all: {unknown if report.total_cost is None else fixed(report.total_cost, 4)}",))
     if report.audited is not None:
-        _print_audited(screen, report.audited)
+        yield from _audited_blocks(report.audited)
 
 
 def _origin(report: StatsReport) -> str:
@@ -84,18 +106,18 @@ def _origin(report: StatsReport) -> str:
     return f"written by {report.generator}, verified by {report.verifier or 'nobody'}"
 
 
-def _cascade_table(report: StatsReport) -> RenderableType:
+def _cascade_table(report: StatsReport) -> Table:
     """Return how many pairs each step took, from the plan to what is kept; steps of people only where they looked."""
-    rows: list[Row] = [
+    rows = [
         [_STEPS[one.step], str(one.entered), str(one.lost), str(one.left), percent(one.rate), percent(one.share)]
         for one in report.cascade
         if one.lost or one.step not in ("flagged", "ambiguous")
     ]
     columns = ("step", "pairs", "lost", "left", "survived %", "of planned %")
-    return table("from the plan to what is kept", columns, rows)
+    return Table.of("from the plan to what is kept", columns, rows)
 
 
-def _flow_table(rows: Sequence[FlowRow]) -> RenderableType:
+def _flow_table(rows: Sequence[FlowRow]) -> Table:
     """Return what share of the planned pairs was written, came through each layer and was accepted."""
     whole = rows[0]
     written = ["written"] if whole.unfinished else []
@@ -117,7 +139,7 @@ def _flow_table(rows: Sequence[FlowRow]) -> RenderableType:
         "accepted",
         "judged",
     )
-    return table("left after each layer, in per cent of the planned pairs", columns, grouped(rows, cells))
+    return Table.of("left after each layer, in per cent of the planned pairs", columns, grouped(rows, cells))
 
 
 def _through(row: FlowRow) -> Iterator[int]:
@@ -129,57 +151,30 @@ def _through(row: FlowRow) -> Iterator[int]:
         yield left
 
 
-def _reason_table(found: Sequence[Reason]) -> RenderableType:
-    rows: list[Row] = [[one.layer, safe(one.reason, 100), safe(one.example), alike(one.pairs)] for one in found]
-    return table("why pairs were rejected", ("layer", "reason", "pair", ""), rows, texts=4)
-
-
-def _print_steps(screen: Console, report: StatsReport) -> None:
+def _steps(report: StatsReport) -> Iterator[Block]:
     if report.mode is None:
-        screen.print("\nnobody was asked: judgeharness benchmark judge asks judges")
+        yield "nobody was asked: judgeharness benchmark judge asks judges"
         return
-    screen.print(
-        step_table(
-            f"what {counted(len(report.judges), 'judge')} told apart, {report.mode}, in per cent of the judged",
-            report.steps,
-        )
-    )
-    for line in report.controls:
-        screen.print(safe(f"- {line}", 400), soft_wrap=True)
-    if report.alone:
-        screen.print(alone_note(report.alone), soft_wrap=True)
-    if report.cut_reason is not None:
-        screen.print(safe(f"- none is cut as the hardest: {report.cut_reason}", 400), soft_wrap=True)
+    judges = counted(len(report.judges), "judge")
+    yield step_table(f"what {judges} told apart, {report.mode}, in per cent of the judged", report.steps)
+    cut = [] if report.cut_reason is None else [f"none is cut as the hardest: {report.cut_reason}"]
+    yield Bullets((*report.controls, *alone_notes(report.alone), *cut))
 
 
-def _print_costs(screen: Console, report: StatsReport) -> None:
-    shown = cost_table(report.costs, title="what it took", words=("attempts", "money"))
-    shown.caption = None  # each remark is a line of its own
-    screen.print(shown)
-    for remark in dict.fromkeys(remark for one in report.costs for remark in one.cost_remarks):
-        screen.print(safe(f"- {remark}", 400), soft_wrap=True)
-    unknown = "not known, since some answers have no price (--models) or do not say their tokens"
-    total = unknown if report.total_cost is None else fixed(report.total_cost, 4)
-    screen.print(f"- money in all: {total}", soft_wrap=True)
-
-
-def _print_audited(screen: Console, one: Audited) -> None:
+def _audited_blocks(one: Audited) -> Iterator[Block]:
     labels = f"{one.clean} clean, {one.ambiguous} ambiguous, {one.noise} noise"
-    screen.print()
-    told = f"{counted(one.pairs, 'pair')} labelled by {', '.join(one.annotators)}: {labels}"
-    screen.print(safe(told, 400), soft_wrap=True)
-    if one.noise_rate is None:
-        screen.print("- noise rate: not measured; judgeharness audit --assign draws the uniform sample it needs")
-    else:
-        screen.print(
-            f"- noise rate: {percent(one.noise_rate)} % ({one.sampled_noise} of {one.sampled} of the uniform sample), "
-            f"95 % {percent(one.noise_low)} to {percent(one.noise_high)}"
+    yield f"{counted(one.pairs, 'pair')} labelled by {', '.join(one.annotators)}: {labels}"
+    rate = "not measured; judgeharness audit --assign draws the uniform sample it needs"
+    if one.noise_rate is not None:
+        rate = (
+            f"{percent(one.noise_rate)} % ({one.sampled_noise} of {one.sampled} of the uniform sample), 95 % "
+            f"{percent(one.noise_low)} to {percent(one.noise_high)}"
         )
-    for pair in one.agreement:
-        first, second = pair.annotators
-        screen.print(
-            safe(f"- {first} and {second} agree on {pair.agreed} of {pair.pairs}, kappa {fixed(pair.kappa)}", 200)
-        )
+    agreed = (
+        f"{' and '.join(two.annotators)} agree on {two.agreed} of {two.pairs}, kappa {fixed(two.kappa)}"
+        for two in one.agreement
+    )
+    yield Bullets((f"noise rate: {rate}", *agreed))
 
 
 def stats_of_benchmark(request: StatsRequest) -> None:
@@ -190,7 +185,7 @@ def stats_of_benchmark(request: StatsRequest) -> None:
     if request.as_json:
         print_json(report.to_dict())
     else:
-        print_stats(report, request.folder)
+        show(stats_blocks(report, request.folder))
 
 
 def _report(home: BenchmarkFolder, results: Results, request: StatsRequest) -> StatsReport:
@@ -242,3 +237,232 @@ def _audited(home: BenchmarkFolder) -> Audited | None:
     from judgeharness_integrations.audit.labels import audited_of, read_assignment, read_labels  # noqa: PLC0415 - of audited benchmarks
 
     return audited_of(read_labels(home.path), read_assignment(home.path))
+
+
+def against_blocks(one: Against, *, parallel: int, scores: bool) -> Iterator[Block]:
+    """Yield both rankings beside each other.
+
+    Args:
+        one: the rankings.
+        parallel: pairs that were judged in both sets and drawn alike.
+        scores: the ratings are EIP scores, from 0 to 1, rather than Elo.
+
+    """
+    changes = {change.judge: change for change in one.changes}
+    digits, unit = (3, "EIP") if scores else (0, "Elo")
+    columns = ("judge", "rank", "there", unit, "there", "change", "95 %", "p", "wrote")
+    found = sum(change.significant for change in one.changes)
+    told = f", {found} of {len(changes)} changes significant" if changes else ""
+    rows = (_row(slope, changes.get(slope.judge), digits) for slope in one.slopes)
+    yield Table.of(f"{one.name} against {one.name_against}{told}", columns, rows)
+    yield Bullets(tuple(_lines(one, parallel)))
+
+
+def _row(slope: Slope, change: EloChange | None, digits: int) -> list[str]:
+    moved = slope.elo_against - slope.elo if change is None else change.change
+    return [
+        slope.judge,
+        str(slope.rank),
+        str(slope.rank_against),
+        fixed(slope.elo, digits),
+        fixed(slope.elo_against, digits),
+        f"{moved:+.{digits}f}",
+        "-" if change is None or change.p is None else ends(change.ci95, digits),
+        "-" if change is None else p_text(change.p_adjusted),
+        ", ".join(slope.wrote),
+    ]
+
+
+def _lines(one: Against, parallel: int) -> Iterator[str]:
+    if one.changes:
+        yield (
+            "change: with the mean of these judges held; p: adjusted for all of them (Benjamini-Hochberg), significant "
+            f"up to {LEVEL:g}"
+        )
+    yield f"{parallel} pairs that were judged in both sets were drawn alike" + (
+        "; both sets are taken as independent all the same, which makes intervals rather too wide"
+        if one.changes
+        else ""
+    )
+    if one.own_sets:
+        for own in one.own_sets:
+            yield _preference(own)
+    elif one.changes:
+        yield "self-preference: cannot be said, no judge of both sets wrote one of them"
+
+
+def _preference(one: OwnSet) -> str:
+    if one.gain is None:
+        return f"self-preference of {one.judge}: cannot be said, {one.reason}"
+    judges = counted(one.others, "judge")
+    told = f"self-preference of {one.judge}: {one.gain:+.0f} Elo towards its own set ({one.own}) beside the mean change"
+    if one.ci95 is None:
+        return f"{told} of {judges} that wrote neither; no interval, for want of any spread"
+    low, high = one.ci95
+    worth = "which is no more than chance gives" if low <= 0 <= high else "which chance hardly gives"
+    return f"{told} of {judges} that wrote neither, 95 % {low:+.0f} to {high:+.0f}, {worth}"
+
+
+def with_prices(request: RankRequest, models: Path | None, rows: Iterable[VerdictRow]) -> RankRequest:
+    """Return a request that knows what the judges of some rows cost; prices among its facts come first.
+
+    Raises:
+        ConfigError: the file cannot be read.
+
+    """
+    prices = read_model_file(models).prices
+    if not prices:
+        return request
+    facts = dict(request.facts)
+    for judge, model in sorted({(row.judge, row.model or row.judge) for row in rows}):
+        known = facts_of(judge, request.facts)
+        price = price_of(judge if judge in prices else model, prices)
+        if price is not None and known.input_price is None and known.output_price is None:
+            facts[judge] = replace(
+                known,
+                input_price=price.input,
+                output_price=price.output,
+                cached_input_price=price.cached_input,
+                cache_write_price=price.cache_write,
+                tiers=price.tiers,
+            )
+    return replace(request, facts=facts)
+
+
+_NO_SCORES: Final = (
+    "none of these judges scored both conversations of a pair; judgeharness benchmark judge --mode pointwise asks them"
+)
+
+
+def rank_benchmark(options: BenchmarkRankOptions) -> None:
+    """Rank the judges of a benchmark, write its `judgments.jsonl` and what is asked for, and print the report."""
+    request, sample = request_of(options), options.sample
+    home = BenchmarkFolder(options.folder)
+    everything = read_results(home)
+    names = None if sample is None else sampled_ids(sample)
+    results = everything if names is None else everything.only(names)
+    chosen = results.mode(options.mode)
+    check_answered(results, chosen, request.judges)
+    source = _Source(
+        results=results, chosen=chosen, other=_other(options.against, names), rule=request.rule, sample=sample
+    )
+    if options.flagged:
+        _check_audited(results)
+    asked = source.asked(request.judges)
+    rule = "both_orders" if all(order_rule(rows) == "both_orders" for rows in asked) else "one_order"
+    request = replace(with_prices(request, options.models, source.rows()), rule=request.rule or rule)
+    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if options.flagged else None)
+    made = rank_source(source, request, options.output, audit=AUDIT if _labelled(results, chosen) else None)
+    write_judgments(everything, home)
+    if options.output.as_json:
+        source.print_failed(request, stderr=True)
+        return
+    console().print()
+    if results.rejected:
+        what = counted(results.rejected, "judged pair is", "judged pairs are")
+        show([f"{what} left out: verification rejected them."])
+    source.print_failed(request)
+    if source.rule is None:
+        _print_orders(asked)
+    for one in made.against:
+        show(against_blocks(one, parallel=source.parallel, scores=request.method == "eip"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """The rows of a benchmark about pairs, in one of the modes, and those of its parallel set."""
+
+    results: Results
+    chosen: Mode
+    other: Results | None
+    rule: RuleLike | None
+    sample: Path | None = None
+
+    @property
+    def rule_fixed(self) -> RuleFixed:
+        """The rule is that of the orders `benchmark judge` asked in, chosen before it did, unless one is wished for."""
+        return "before" if self.rule is None else "after"
+
+    @property
+    def title(self) -> str:
+        of = "" if self.sample is None else f", pairs of {self.sample.name}"
+        return f"{self.results.folder}, {self.chosen}{of}"
+
+    def rows(self) -> list[VerdictRow]:
+        return self.results.of_mode(self.chosen)
+
+    def asked(self, judges: Sequence[str]) -> list[list[VerdictRow]]:
+        """Return the rows that are compared, set by set; of some judges where any are named."""
+        sets = [self.rows()] if self.other is None else [self.rows(), self.other.of_mode(self.chosen)]
+        return [[row for row in rows if not judges or row.judge in judges] for rows in sets]
+
+    def pointwise(self, found: RankStudy) -> RankStudy | None:
+        """Return the same judges by their answers about single conversations, where those were asked too."""
+        if self.chosen == "pointwise" or not self.results.rows["pointwise"]:
+            return None
+        plain = RankRequest(rule="one_order", criteria=found.request.criteria, failures=found.request.failures)
+        return study(self.results.rows["pointwise"], plain)
+
+    def scores(self, found: RankStudy) -> Scores:
+        """Return the scores of single conversations by the judges that are ranked."""
+        mine = [row for row in self.results.scores if row.judge in found.matrix.judges]
+        return Scores(rows=mine, why="" if mine else _NO_SCORES)
+
+    def against(self, found: RankStudy) -> Against | None:
+        if self.other is None:
+            return None
+        if found.request.flagged is not None:
+            _check_audited(self.other)
+        return versus(found, self.other.of_mode(self.chosen), labels=_labels(self.results, self.other))
+
+    def print_failed(self, request: RankRequest, *, stderr: bool = False) -> None:
+        """Say whose calls failed, in either set."""
+        sets = [self.results] if self.other is None else [self.results, self.other]
+        print_failed(sets, self.chosen, failures=request.failures, judges=request.judges, stderr=stderr)
+
+    @property
+    def parallel(self) -> int:
+        """How many pairs judged in both sets were drawn alike, so that only the generator differs."""
+        mine, theirs = (self._drawn(one) if one is not None else set() for one in (self.results, self.other))
+        return len(mine & theirs)
+
+    def _drawn(self, results: Results) -> set[str]:
+        judged = {row.case_id for row in results.rows[self.chosen]}
+        return {pair.conditions.to_line() for pair in results.pairs if pair.pair_id in judged}
+
+
+def _other(folder: Path | None, names: Collection[str] | None) -> Results | None:
+    """Return the parallel set, of some pairs those that have the same numbers in it."""
+    found = None if folder is None else read_results(BenchmarkFolder(folder))
+    return found if found is None or names is None else found.shared(names)
+
+
+def _labels(results: Results, other: Results) -> tuple[str, str]:
+    """Return what to call the two sets: by who wrote them where that tells them apart."""
+    writers = [sorted({pair.generator for pair in one.pairs}) for one in (results, other)]
+    if all(len(names) == 1 for names in writers) and writers[0] != writers[1]:
+        return writers[0][0], writers[1][0]
+    return str(results.folder), str(other.folder)
+
+
+def _check_audited(results: Results) -> None:
+    if results.audit is None:
+        raise UsageError(
+            f"nobody labelled a pair of {results.folder}: label some with judgeharness audit, or leave out --flagged."
+        )
+
+
+def _labelled(results: Results, mode: Mode) -> bool:
+    """Whether people agreed on any pair that was judged."""
+    return any(AUDIT in row.attributes for row in results.rows[mode])
+
+
+def _print_orders(sets: Sequence[Sequence[VerdictRow]]) -> None:
+    """Say who keeps the others from being measured by both orders."""
+    one = sorted({judge for rows in sets for judge in in_one_order(rows)})
+    if one and any(row.swapped for rows in sets for row in rows):
+        told = (
+            f"{', '.join(one)}: asked in one order alone, so that everybody is measured by the order as given; "
+            "judgeharness benchmark judge --orders both asks for the other one, --judge leaves judges out."
+        )
+        show([told])

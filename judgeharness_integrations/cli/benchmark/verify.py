@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from rich.text import Text
-
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, KnownModel, Settings, known_model
@@ -20,36 +18,35 @@ from judgeharness_integrations.benchmark.results.checks import reasons, tallies
 from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark.asking import Job, Outcome, cost_document, cost_table, read_model_file
-from judgeharness_integrations.cli.benchmark.options import Spending, VerifyRequest
-from judgeharness_integrations.cli.benchmark.tables import SEVERAL_REASONS, alike
-from judgeharness_integrations.cli.exits import terminable, undisturbed
+from judgeharness_integrations.cli._command import terminable, undisturbed
+from judgeharness_integrations.cli._output import print_json, show
+from judgeharness_integrations.cli.benchmark.asking import (
+    Job,
+    Outcome,
+    StepPlan,
+    cost_blocks,
+    cost_document,
+    read_model_file,
+)
+from judgeharness_integrations.cli.benchmark.options import Asking, VerifyRequest
+from judgeharness_integrations.cli.benchmark.tables import reason_blocks
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import percent, safe_text
+from judgeharness_integrations.reporting.sections import Block, Table
+from judgeharness_integrations.verdictlog.encoding import percent, safe_text
 
 STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
 """Steps of the verifier and how often each is asked about a pair; the last two of each conversation."""
 _LAYER_WORDS: Final = ("layer", "passed", "failed", "unread", "not run", "of pairs")
-_LONGEST_REASON = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyPlan:
-    """What is to be asked: of `pairs` with conversations `left` need answers; `others` have no conversations."""
+    """What is to be asked: of `pairs` with conversations some are left to `steps`; `others` have no conversations."""
 
-    verifier: str
+    steps: StepPlan
     pairs: int
     others: int
-    left: int
-    readings: int
-    spending: Spending
-
-    @property
-    def at_most(self) -> int:
-        """Calls at most, were no answer readable at first; attempts that fail are not in it."""
-        return self.left * sum(STEPS.values()) * self.readings
+    asking: Asking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,35 +61,18 @@ class Verified:
     costs: Sequence[Cost]
 
 
-def print_plan(plan: VerifyPlan, *, stderr: bool) -> None:
-    """Print what will be asked."""
-    screen = console(stderr=stderr)
-    if plan.left:
-        rows = [
-            (step, str(plan.left), str(calls), str(plan.left * calls), str(plan.left * calls * plan.readings))
-            for step, calls in STEPS.items()
-        ]
-        total = plan.left * sum(STEPS.values())
-        rows.append(("together", "", str(sum(STEPS.values())), str(total), str(plan.at_most)))
-        columns = ("step", "pairs", "calls\na pair", "if every\npair passes", "at most")
-        screen.print(table(f"plan: {safe_text(plan.verifier, 60)}", columns, rows))
-    for line in _plan_lines(plan):
-        screen.print(line, soft_wrap=True)
-
-
-def _plan_lines(plan: VerifyPlan) -> Iterator[str]:
-    known = plan.pairs - plan.left
+def _plan_blocks(plan: VerifyPlan) -> Iterator[Block]:
+    if plan.steps.left:
+        yield plan.steps.table()
+    known = plan.pairs - plan.steps.left
     yield f"pairs with conversations: {plan.pairs}" + (
         f"; every answer about {known} of them is known already" if known else ""
     )
     if plan.others:
         yield f"pairs without conversations, which stay as they are: {plan.others}"
-    if plan.left:
-        yield (
-            "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
-            f"{plan.readings} times in all"
-        )
-        yield plan.spending.limit_line
+    if plan.steps.left:
+        yield plan.steps.text
+        yield plan.asking.limit_line
 
 
 def print_verified(done: Verified, *, as_json: bool) -> None:
@@ -100,29 +80,24 @@ def print_verified(done: Verified, *, as_json: bool) -> None:
     if as_json:
         print_json(_document(done))
         return
-    screen = console()
-    rows = [
+    show(_blocks(done))
+
+
+def _blocks(done: Verified) -> Iterator[Block]:
+    rows = (
         (tally.layer, *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)))
         for tally in tallies(done.pairs)
-    ]
-    screen.print(table("cascade", _LAYER_WORDS, rows))
-    why = [
-        (one["layer"], one["status"], safe(one["reason"], _LONGEST_REASON), one["example"] or "", alike(one["pairs"]))
-        for one in _reasons(done)
-    ]
-    if why:
-        screen.print(table("why", ("layer", "", "reason", "pair", ""), why, texts=5))
-        screen.print(SEVERAL_REASONS, soft_wrap=True)
-    if done.costs:
-        screen.print(cost_table(done.costs, title="what verification took, earlier commands included"))
-    for line in _lines(done):
-        screen.print(Text(line), soft_wrap=True)
+    )
+    yield Table.of("cascade", _LAYER_WORDS, rows)
+    yield from reason_blocks("why", list(_reasons(done)))
+    yield from cost_blocks(done.costs, title="what verification took, earlier commands included")
+    yield from _lines(done)
 
 
 def _lines(done: Verified) -> Iterator[str]:
     states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
     accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
-    yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
+    yield f"{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
     earlier = _earlier(done)
     if earlier:
         by = f"by {safe_text(str(done.settings.verifier), 60)}"
@@ -187,9 +162,9 @@ def verify_benchmark(request: VerifyRequest) -> int:
     """Verify the pairs of a folder that have conversations, and return the exit code."""
     folder = BenchmarkFolder(request.folder)
     folder.check()
-    models = read_model_file(request.models)
+    models = read_model_file(request.asking.models)
     verifier = _verifier_before(folder) if request.verifier is None else models.model(request.verifier)
-    budget = request.spending.budget(models)
+    budget = request.asking.budget(models.prices)
     budget.check_price(verifier.name)
     with folder.held():
         folder.check_documents()
@@ -203,14 +178,7 @@ def verify_benchmark(request: VerifyRequest) -> int:
                 f"{folder.path} holds no pair with conversations yet: write them with judgeharness benchmark generate."
             )
         with folder.journal() as journal:
-            job = Job(
-                journal=journal,
-                models=[verifier],
-                file=models,
-                budget=budget,
-                concurrency=request.max_concurrency,
-                policy=request.spending.policy,
-            )
+            job = Job(journal=journal, models=[verifier], file=models, budget=budget, options=request.asking)
             return _Verification(
                 request=request,
                 folder=folder,
@@ -268,17 +236,15 @@ class _Verification:
                 "--verifier MODEL."
             )
         plan = VerifyPlan(
-            verifier=self.verifier.name,
+            steps=StepPlan(steps=[(step, self.verifier.name, n) for step, n in STEPS.items()], left=len(left)),
             pairs=len(asked),
             others=len(self.pairs) - len(asked),
-            left=len(left),
-            readings=Asker.readings,
-            spending=self.request.spending,
+            asking=self.request.asking,
         )
-        print_plan(plan, stderr=self.request.as_json)
+        show(_plan_blocks(plan), stderr=self.request.as_json)
         if not left:
             return self._write(known)
-        confirm(plan.at_most, yes=self.request.yes, at_most=True)
+        confirm(plan.steps.at_most, yes=self.request.yes, at_most=True)
         return self._write(known.then(self.job.ask(left, self._verified, title="pairs")))
 
     @cached_property

@@ -3,6 +3,7 @@
 from judgeharness_integrations.judging.config.building import (
     SendableJudge,
     build_calibration,
+    build_cascade,
     build_cases,
     build_certificate,
     build_executor,
@@ -17,6 +18,7 @@ __all__ = [
     "JudgeConfig",
     "SendableJudge",
     "build_calibration",
+    "build_cascade",
     "build_cases",
     "build_certificate",
     "build_executor",

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.analysis.certifying.cascade import Cascade
 from judgeharness_integrations.analysis.probability.passport import Passport
+from judgeharness_integrations.analysis.spending import STANDARD
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
+from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
 from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, RewriterConfig, load_config
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.local import LocalExecutor
 from judgeharness_integrations.judging.execution.preparing import content_digest
 from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.functionsource import import_object, imported_rule
 from judgeharness_integrations.judging.harness import preset
-from judgeharness_integrations.judging.importing import import_object, imported_rule
 from judgeharness_integrations.judging.judge import (
     FunctionJudge,
     Judge,
@@ -32,15 +35,16 @@ from judgeharness_integrations.judging.judge import (
     model_family,
     text_hash,
 )
-from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from judgeharness_integrations.redacting import without_secrets
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution import Executor
     from judgeharness_integrations.judging.perturbations import Rewriter
 
-_ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute"}
+_ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "prime_cache"}
+_AT_STANDARD = f"tier: {STANDARD}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +76,14 @@ def build_judge(config: Config, place: int) -> Judge:
         UsageError: its adapter is unknown or not installed, or it cannot be built.
 
     """
-    judge, where = config.judges[place], f"judges[{place}]"
+    judge, where, tier = config.judges[place], f"judges[{place}]", _tier(config, place)
     if judge.callable is None:
-        return _named(_from_adapter(judge, where, config.folder), judge.name)
+        built = _from_adapter(judge, where, config.folder, tier)
+        if tier is not None:
+            built = TieredJudge(tier=tier, cheaper=built, standard=_from_adapter(judge, where, config.folder))
+        return _named(built, judge.name)
+    if tier is not None:
+        raise ConfigError(f"{where}: a function asks at a tier of its own choice: give this judge {_AT_STANDARD}.")
     found = import_object(judge.callable, folder=config.folder, where=f"{where}.callable")
     if isinstance(found, Judge) and not isinstance(found, type):
         return _named(found, judge.name)
@@ -113,8 +122,17 @@ def _told(what: str, options: Mapping[str, Any]) -> Iterator[None]:
         raise ConfigError(f"{what} cannot be built ({reason}).") from error
 
 
-def _from_adapter(judge: JudgeConfig, where: str, folder: Path) -> Judge:
+def _tier(config: Config, place: int) -> str | None:
+    """Return the tier a judge is asked at; None for the standard one, and for a judge that asks no model."""
+    judge = config.judges[place]
+    tier = judge.tier or config.execution.tier
+    return None if tier == STANDARD or (judge.callable is None and judge.model is None) else tier
+
+
+def _from_adapter(judge: JudgeConfig, where: str, folder: Path, tier: str | None = None) -> Judge:
     adapter = find_adapter(str(judge.adapter))
+    if tier is not None and tier not in adapter.tiers:
+        raise ConfigError(f"{where}: {adapter.name!r} cannot ask at tier {tier}: give this judge {_AT_STANDARD}.")
     spec = JudgeSpec(
         name=judge.name,
         evaluator=str(judge.evaluator),
@@ -122,6 +140,7 @@ def _from_adapter(judge: JudgeConfig, where: str, folder: Path) -> Judge:
         model_options=judge.model_options,
         evaluator_options=judge.evaluator_options,
         folder=folder,
+        tier=tier,
     )
     with _told(f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}):
         return adapter.build_judge(spec)
@@ -162,25 +181,38 @@ def cases_digest(cases: list[AnswerCase] | CaseFile) -> dict[str, Any]:
     return {"count": len(cases), "content": hashlib.blake2b(joined, digest_size=16).hexdigest()}
 
 
-def build_executor(config: Config, options: Mapping[str, Any], *, engine: str | None = None) -> Executor | None:
-    """Return what asks from elsewhere than this process; None for the local engine.
+def build_executor(
+    config: Config, options: Mapping[str, Any], *, engine: str | None = None, **batches: Any
+) -> Executor | None:
+    """Return what asks in another way than by calls of this process; None for the local engine.
 
     Args:
         config: the configuration.
         options: the arguments of the harness, for limits and retries.
-        engine: `local` or `ray`, instead of the configuration's.
+        engine: `local`, `ray` or `batch`, instead of the configuration's.
+        batches: further `Terms` of the batch engine.
 
     Raises:
         NotInstalledError: Ray is missing.
 
     """
     execution = config.execution
-    if (engine or execution.engine) == "local":
+    engine = engine or execution.engine
+    if engine == "local":
         return None
-    from judgeharness_integrations.judging.execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
 
     def given(*names: str) -> dict[str, Any]:
         return {name: options[name] for name in names if name in options}
+
+    if engine == "batch":
+        from judgeharness_integrations.judging.execution.batch_engine import (  # noqa: PLC0415 - few runs are batched
+            BatchExecutor,
+            Terms,
+        )
+
+        terms = Terms(**execution.batch.model_dump(exclude_none=True), **batches)
+        return BatchExecutor(terms=terms, policy=CallPolicy(**given("max_attempts")))
+    from judgeharness_integrations.judging.execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
 
     workers = execution.ray.workers
     return RayExecutor(
@@ -217,6 +249,8 @@ def build_harness_options(config: Config) -> dict[str, Any]:
         options |= preset(harness.preset or "standard", harness.shape)
     given = harness.model_dump(exclude_none=True, exclude={"preset", "shape", "rewriter", "aggregation_rule"})
     asked = execution.model_dump(exclude_none=True, include=_ASKING)
+    if any(_tier(config, place) is not None for place in range(len(config.judges))):
+        options["timeout_s"] = PATIENCE_S
     options |= given | asked | {"keep": config.keep, "reuse": config.reuse}
     if harness.aggregation_rule is not None:
         options["aggregation_rule"] = imported_rule(
@@ -246,13 +280,35 @@ def build_calibration(config: Config) -> dict[str, Any]:
 
 
 def build_certificate(config: Config) -> dict[str, Any]:
-    """Return the `JudgeHarness` arguments a configuration's certificate and passport stand for."""
+    """Return the `JudgeHarness` arguments a configuration's certificate and passport stand for.
+
+    What is asked is what the passport was taken with, in place of what a preset asks.
+    """
     held: dict[str, Any] = {}
     if config.certificate is not None:
         held["certificate"] = Certificate.load(config.resolve(config.certificate))
     if config.passport is not None:
-        held["passport"] = Passport.load(config.resolve(config.passport))
+        held["passport"] = passport = Passport.load(config.resolve(config.passport))
+        held |= {name: value for name, value in passport.asked.items() if getattr(config.harness, name) is None}
     return held
+
+
+def build_cascade(config: Config, rule: str) -> Cascade | None:
+    """Return the cascade of a configuration, of its judges under its rule; None where they are not asked in turn.
+
+    Raises:
+        ConfigError: its file cannot be read, or holds the certificate of one judge.
+        UsageError: it was certified for other judges, in another order or under another rule, or a dearer judge is
+            asked before a cheaper one.
+
+    """
+    if config.cascade is None:
+        return None
+    cascade = Cascade.load(config.resolve(str(config.certificate)))
+    cascade.check(config.asked_in_turn, rule)
+    models = {judge.name: judge.model for judge in config.judges}
+    dearer_first([(name, models[name]) for name in config.asked_in_turn], prices_of(config))
+    return cascade
 
 
 class SendableJudge:

@@ -7,19 +7,25 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.certifying.cascade import PEOPLE
 from judgeharness_integrations.analysis.gates.gate import Gate, Gates
-from judgeharness_integrations.judging.labelset import unsaid_source
+from judgeharness_integrations.judging.calibrating import unsaid_source
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from pydantic_core import ErrorDetails
+
+
+_FEWEST = 2  # judges that decide together
+Tier: TypeAlias = Literal["standard", "flex"]
 
 
 class _Section(BaseModel):
@@ -37,6 +43,7 @@ class JudgeConfig(_Section):
     callable: str | None = None
     model: str | None = None
     model_options: dict[str, Any] = Field(default_factory=dict)
+    tier: Tier | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> JudgeConfig:
@@ -60,7 +67,7 @@ class RewriterConfig(_Section):
 class HarnessConfig(_Section):
     """The design of the measurement: a preset for a shape of verdict, single keys of it replaced, or all its keys."""
 
-    preset: Literal["single", "quick", "standard", "thorough"] | None = None
+    preset: Literal["single", "quick", "cheap", "standard", "thorough"] | None = None
     shape: Literal["pairwise", "labels", "scores", "any"] | None = None
     perturbations: list[str] | None = None
     repetitions: int | None = None
@@ -116,6 +123,13 @@ class RayConfig(_Section):
     workers: int = Field(default=2, ge=1)
 
 
+class BatchConfig(_Section):
+    """The batches of `engine: batch`: seconds between looks at open ones, and requests a batch at most."""
+
+    poll_s: float | None = Field(default=None, gt=0)
+    max_requests: int | None = Field(default=None, ge=1)
+
+
 class ExecutionConfig(_Section):
     """How judges are asked; what is left out takes the defaults of `JudgeHarness`."""
 
@@ -125,11 +139,14 @@ class ExecutionConfig(_Section):
     max_calls: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    prime_cache: bool | None = None
+    tier: Tier = "standard"
     budget: BudgetConfig = BudgetConfig()
     prices: dict[str, PriceConfig] = {}
     prices_from: str | None = Field(default=None, min_length=1)
-    engine: Literal["local", "ray"] = "local"
+    engine: Literal["local", "ray", "batch"] = "local"
     ray: RayConfig = RayConfig()
+    batch: BatchConfig = BatchConfig()
 
     @model_validator(mode="after")
     def _priced(self) -> ExecutionConfig:
@@ -207,7 +224,11 @@ class GatesConfig(_Section):
 
 
 class Config(_Section):
-    """A whole run: which judges, on which cases, measured how."""
+    """A whole run: which judges, on which cases, measured how.
+
+    `cascade` names the judges in the order they are asked, each about what those before it leave, and last `people`,
+    whom a queue is written for; `certificate` is its file then. `panel` names judges that vote by `panel_rule`.
+    """
 
     judges: list[JudgeConfig] = Field(min_length=1)
     cases: str | None = None
@@ -215,6 +236,9 @@ class Config(_Section):
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
     certificate: str | None = Field(default=None, min_length=1)
+    cascade: list[str] | None = None
+    panel: list[str] | None = None
+    panel_rule: str = "majority | median"
     passport: str | None = Field(default=None, min_length=1)
     gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
@@ -230,6 +254,39 @@ class Config(_Section):
             if names.count(name) > 1:
                 raise ValueError(f"two judges are named {name!r}: names must differ")
         return self
+
+    @model_validator(mode="after")
+    def _judges_together(self) -> Config:
+        if self.cascade is not None and self.panel is not None:
+            raise ValueError("give cascade or panel, not both: not every judge of a cascade is asked about every case")
+        if self.cascade is not None:
+            if self.certificate is None:
+                raise ValueError(
+                    "a cascade needs certificates: certify its judges with judgeharness certify LOG --cascade "
+                    "CHEAP,STRONG --out cascade.json, and name that file as certificate"
+                )
+            if self.passport is not None:
+                raise ValueError("a cascade decides by its certificates: leave passport out")
+            self._check_members("cascade", self.asked_in_turn, every=True)
+        if self.panel is not None:
+            self._check_members("panel", self.panel, every=False)
+            _check_panel_rule(self.panel_rule)
+        return self
+
+    @property
+    def asked_in_turn(self) -> list[str]:
+        """The judges of the cascade, in order, without the people after them; none without a cascade."""
+        given = self.cascade or []
+        return given[:-1] if given[-1:] == [PEOPLE] else given
+
+    def _check_members(self, key: str, members: list[str], *, every: bool) -> None:
+        known = [judge.name for judge in self.judges]
+        if len(members) < _FEWEST or len(set(members)) < len(members):
+            raise ValueError(f"{key} names two judges or more, each of them once")
+        if strange := next((name for name in members if name not in known), None):
+            raise ValueError(f"{key} names {strange!r}, and the judges are {', '.join(known)}")
+        if every and (left := [name for name in known if name not in members]):
+            raise ValueError(f"{key} leaves out the judge {left[0]!r}: name it there, or take it out of judges")
 
     @property
     def path(self) -> Path:
@@ -256,6 +313,16 @@ class Config(_Section):
         if "\0" in path:
             raise ConfigError(f"{self._path}: {path!r} is no path: it holds a NUL character.")
         return self.folder / Path(path).expanduser()
+
+
+def _check_panel_rule(name: str) -> None:
+    """Raise a ValueError for a rule that no votes of members can be folded with."""
+    try:
+        chosen = rule(name)
+    except UsageError as error:
+        raise ValueError(f"panel_rule: {str(error).rstrip('.')}") from None
+    if chosen.both_orders:
+        raise ValueError(f"panel_rule: {name} compares two orders, and a member has one vote: use one like majority")
 
 
 _KINDS = {
@@ -404,7 +471,9 @@ def _parse(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start}).") from error
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror or error}): give a configuration that is there."
+        ) from error
     try:
         return readers[path.suffix.lower()](text)
     except ConfigError as error:

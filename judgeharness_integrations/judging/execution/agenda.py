@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from judgeharness_integrations.analysis.aggregation.curtailing import needed
+from judgeharness_integrations.analysis.aggregation.curtailing import asking_order, needed
 from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -40,14 +41,31 @@ class Agenda:
 
     Cases are opened when somebody wants a probe and none is at hand. A case that may stop early holds back probes
     until earlier ones are answered; workers wait for those only when no further case is left to open.
+
+    A provider's prompt cache can be read once the first answer about a text has begun. So repetitions of a text wait
+    for that, as long as there is anything else to ask.
     """
 
-    def __init__(self, cases: Iterator[OpenCase], *, recall: Recall | None = None, one_by_one: bool = False) -> None:
-        """Take cases from an iterator, `one_by_one` or several a look-up; `recall` knows what the log holds of them."""
+    def __init__(
+        self,
+        cases: Iterator[OpenCase],
+        *,
+        recall: Recall | None = None,
+        one_by_one: bool = False,
+        prime_cache: bool = True,
+    ) -> None:
+        """Take cases from an iterator, `one_by_one` or several a look-up; `recall` knows what the log holds of them.
+
+        With `prime_cache` repetitions wait for the first answer; of cases one by one none does, as every other case
+        may be one too many.
+        """
         self._cases = cases
         self._recall = recall
         self._ready: deque[Pending] = deque()
-        self._at_once, self._most_at_once = (1, 1) if one_by_one else (_FIRST_LOOKUP, _CASES_A_LOOKUP)
+        self._primes = prime_cache and not one_by_one
+        self._waiting: dict[_Text, list[Pending]] = {}  # repetitions of texts whose first answer is not there yet
+        alone = one_by_one or recall is None
+        self._at_once, self._most_at_once = (1, 1) if alone else (_FIRST_LOOKUP, _CASES_A_LOOKUP)
         self._holding = 0  # cases that hold probes back
         self._left = True  # whether there may be further cases
         self._failure: Exception | None = None  # told once what was read before it is handed out
@@ -67,23 +85,38 @@ class Agenda:
 
         """
         while (pending := self.at_once()) is None:
-            # the last look-up leaves no further cases, but its own are not ready before it ends
-            if (self._left or self._opening.locked()) and not self._ended:
+            if self._more:
                 await self._open()
+            elif self._waiting:  # nothing else would fill the slot
+                self._release(next(iter(self._waiting)))
             elif self._holding and not self._ended:
                 await self._change.wait()
             else:
                 raise StopAsyncIteration
         return pending
 
+    @property
+    def _more(self) -> bool:
+        """Whether there may be further cases; one that cannot be read waits for what was read before it."""
+        if self._ended or (self._failure is not None and self._waiting):
+            return False
+        # the last look-up leaves no further cases, but its own are not ready before it ends
+        return self._left or self._opening.locked()
+
     def at_once(self) -> Pending | None:
         """Return the next probe if one is at hand."""
         return self._ready.popleft() if self._ready else None
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether all that may be asked was handed out: what follows, if anything, waits for answers."""
+        return self._ended or not (self._ready or self._left or self._opening.locked())
 
     def stop(self) -> None:
         """Hand out nothing any more."""
         self._ended = True
         self._ready.clear()
+        self._waiting.clear()
         self._wake()
 
     async def rest(self) -> AsyncGenerator[OpenCase, None]:
@@ -94,17 +127,32 @@ class Agenda:
             for case in cases:
                 yield case
 
-    def answered(self, case: OpenCase) -> None:
-        """Take the probes a case held back until an answer came; it is done when it has none."""
+    def primes(self, pending: Pending) -> bool:
+        """Whether repetitions wait for an answer about this text."""
+        return bool(self._waiting) and pending.known is None and pending.text in self._waiting
+
+    def primed(self, pending: Pending) -> None:
+        """Take the repetitions that waited for an answer about this text, which has begun or is there."""
+        if self.primes(pending):
+            self._release(pending.text)
+
+    def _release(self, text: _Text) -> None:
+        self._ready.extendleft(reversed(self._waiting.pop(text)))  # what is begun is finished first
+
+    def answered(self, case: OpenCase, rows: Rows) -> None:
+        """Take what waited for an answer: repetitions of its text, and probes a case held back; it is done without."""
+        if self._waiting:
+            slot = rows[0].perturbation, rows[0].repetition
+            self.primed(next(pending for pending in case.pending if pending.slot == slot))
         if not case.holds_back:
             return
-        self._ready.extendleft(reversed(case.released()))  # what is begun is finished first
+        self._ready.extendleft(reversed(self._asked_first(case)))
         self._holding -= not case.holds_back
         self._wake()
 
     async def _open(self) -> None:
         if self._recall is None:
-            self._add([] if (case := self._next()) is None else [case])
+            self._add(self._several())
             return
         async with self._opening:
             if self._ready or self._ended or not self._left:  # somebody else did it meanwhile
@@ -128,7 +176,7 @@ class Agenda:
             cases.extend(islice(iter(self._next, None), self._at_once))
             self._at_once = min(2 * self._at_once, self._most_at_once)
         except Exception as error:
-            if not cases:
+            if not cases and not self._waiting:
                 raise
             self._failure, self._left = error, True
         return cases
@@ -147,8 +195,25 @@ class Agenda:
 
     def _add(self, cases: list[OpenCase]) -> None:
         for case in cases:
-            self._ready.extend(case.released())
+            self._ready.extend(self._asked_first(case))
             self._holding += case.holds_back
+
+    def _asked_first(self, case: OpenCase) -> list[Pending]:
+        """Return what a case releases but for repetitions of a text about which nothing was answered now."""
+        released = case.released()
+        if not self._primes or case.plan.repetitions == 1:
+            return released
+        primed = {pending.text for pending in case.pending[: case.handed_out - len(released)] if pending.known is None}
+        first = []
+        for pending in released:
+            if pending.known is not None or (text := pending.text) in primed:
+                first.append(pending)
+            elif text in self._waiting:
+                self._waiting[text].append(pending)
+            else:
+                first.append(pending)
+                self._waiting[text] = []
+        return first
 
     def _wake(self) -> None:
         self._change.set()
@@ -230,11 +295,12 @@ def _wake(sleeper: asyncio.Future[None]) -> None:
 
 
 Slot = tuple[str, int]  # perturbation, repetition
+_Text = tuple[str, str]  # case id, perturbation: what a judge is shown, whichever repetition it is
 
 
 @dataclass(slots=True)
 class OpenCase:
-    """One case of a run: `pending` are its probes in plan order, with `stopping` asked no further than needed."""
+    """One case of a run: `pending` are its probes as they are asked, with `stopping` no further than needed."""
 
     plan: CasePlan
     span: Span | None
@@ -243,18 +309,18 @@ class OpenCase:
     rows: list[VerdictRow] = field(default_factory=list)
     answered: int = 0
     rewrites: int = 0
-    _released: int = 0
+    handed_out: int = 0
     _settled: bool = False
 
     @property
     def holds_back(self) -> bool:
         """Whether it has probes that wait for answers to earlier ones."""
-        return self._released < len(self.pending) and not self._settled
+        return self.handed_out < len(self.pending) and not self._settled
 
     @property
     def finished(self) -> bool:
         """Whether every probe that was handed out is answered, and no other is needed."""
-        return self.answered == self._released and not self.holds_back
+        return self.answered == self.handed_out and not self.holds_back
 
     def known(self, rows: Mapping[Slot, Rows], *, stored: bool) -> None:
         """Give answers that need not be asked for again; `stored`: they are in the log as rows of this run."""
@@ -263,11 +329,11 @@ class OpenCase:
                 pending.known, pending.stored = found, stored
 
     def known_left(self) -> list[Pending]:
-        """Return the probes whose rows are known and were not taken yet, in plan order."""
+        """Return the probes whose rows are known and were not taken yet."""
         return [pending for pending in self.unanswered() if pending.known is not None]
 
     def unanswered(self) -> list[Pending]:
-        """Return the probes without an answer, in plan order."""
+        """Return the probes without an answer, in the order they are asked."""
         taken = {(row.perturbation, row.repetition) for row in self.rows}
         return [pending for pending in self.pending if pending.slot not in taken]
 
@@ -288,14 +354,14 @@ class OpenCase:
 
     def released(self) -> list[Pending]:
         """Return the probes that may be asked now, which from then on count as handed out."""
-        first = self._released
+        first = self.handed_out
         if self.stopping is None:
-            self._released = len(self.pending)
-        elif self.answered == first:  # decided in plan order, so never while answers are on their way
+            self.handed_out = len(self.pending)
+        elif self.answered == first:  # decided in that order, so never while answers are on their way
             needed = self._needed(self.stopping)
             self._settled = needed == 0
-            self._released = min(first + needed, len(self.pending))
-        return list(self.pending[first : self._released])
+            self.handed_out = min(first + needed, len(self.pending))
+        return list(self.pending[first : self.handed_out])
 
     def in_plan_order(self) -> list[VerdictRow]:
         """Return the rows so far, perturbation by perturbation and repetition by repetition."""
@@ -314,12 +380,19 @@ class Stopping:
     min_valid: int | None
     criteria: tuple[str, ...]
 
+    def ordered(self, probes: Sequence[Pending]) -> list[Pending]:
+        """Return the probes of a case as they are asked; which of two orders begins, its seed and its id pick."""
+        picked = f"{probes[0].seed}|{probes[0].case_id}|which order begins"
+        swapped_first = bool(hashlib.blake2b(picked.encode(errors="surrogatepass"), digest_size=1).digest()[0] & 1)
+        samples = [(probe.repetition, probe.perturbation.swaps) for probe in probes]
+        return [probes[place] for place in asking_order(samples, self.rule, swapped_first=swapped_first)]
+
     def needed(self, rows: Sequence[VerdictRow], remaining: Sequence[bool]) -> int:
         """Return how many further samples at least are needed before every criterion is settled; 0 when all are.
 
         Args:
-            rows: the rows so far, in plan order, failures included.
-            remaining: for each sample not asked yet, in plan order, whether it is shown in the other order.
+            rows: the rows so far, failures included.
+            remaining: for each sample not asked yet, as they are asked, whether it is shown in the other order.
 
         """
         groups = by_criterion(rows, self.criteria) or {DEFAULT_CRITERION: []}

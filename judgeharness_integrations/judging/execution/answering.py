@@ -16,7 +16,7 @@ from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.judge import Answer, Judge, Judgment, as_judgment
 from judgeharness_integrations.redacting import Redactor
-from judgeharness_integrations.verdictlog.drafting import drafted
+from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     EVERY_CRITERION,

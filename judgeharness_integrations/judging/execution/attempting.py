@@ -20,9 +20,10 @@ from weakref import WeakValueDictionary, ref
 
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import Limits
 from judgeharness_integrations.judging.execution.retrying import (
+    Budget,
+    BudgetExhausted,
     check_retrying,
     is_refusal,
     is_transient,
@@ -31,7 +32,7 @@ from judgeharness_integrations.judging.execution.retrying import (
     retry_after_s,
     retry_by,
 )
-from judgeharness_integrations.judging.threads import thread_pool
+from judgeharness_integrations.judging.judge import thread_pool
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
@@ -51,6 +52,7 @@ class Contact:
     Args:
         alone: the first call ends before another one begins.
         unread: alone only to see whether its answer can be read; where the call fails, the others follow at once.
+        together: all calls begin at once, as they are answered together.
         made: it has answered; a refusal, or an answer nobody can read, is one, too.
         lost: why it is asked nothing more, as a sentence.
         cases: those whose calls showed that it is down.
@@ -59,6 +61,7 @@ class Contact:
 
     alone: bool = False
     unread: bool = False
+    together: bool = False
     made: bool = False
     lost: str | None = None
     cases: set[str] = field(default_factory=set)
@@ -77,9 +80,9 @@ class Contact:
     @property
     def room(self) -> float:
         """Calls that may be under way before the first answer: after a failure no more than are needed to be sure."""
-        if self._failed > self.unread:
+        if self._failed > self.unread and not self.together:
             return _ENOUGH - self._failed
-        return 1 if self.alone and not self._failed else math.inf
+        return 1 if self.alone and not self._failed and not self.together else math.inf
 
     def answered(self) -> None:
         """Note an answer."""

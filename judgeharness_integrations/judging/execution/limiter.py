@@ -21,7 +21,7 @@ from judgeharness_integrations.judging.execution.rates import Admission, Aimd, R
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.preparing import Pending
-    from judgeharness_integrations.verdictlog.log import VerdictLog
+    from judgeharness_integrations.verdictlog.files import VerdictLog
 
 
 class Limits(Protocol):

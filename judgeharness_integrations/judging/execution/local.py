@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -11,24 +13,25 @@ from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Protocol
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits
+from judgeharness_integrations.analysis.aggregation.rules import check_rule_fits
 from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.agenda import Channel
 from judgeharness_integrations.judging.execution.answering import CallFacts, RowMaker, Rows
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact, own_failure
-from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.judging.execution.observing import Span, Spans, calling
+from judgeharness_integrations.judging.execution.observing import Span, Spans, awaiting_beginning, calling
 from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.execution.recalling import Keeper
+from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment, note_understood
 from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule
+    from judgeharness_integrations.verdictlog.files import VerdictLog
 
 __all__ = ["Asking", "Executor", "LocalExecutor", "Rows"]
 
@@ -39,8 +42,9 @@ _FEWEST_UNREAD = 64
 class Asking:
     """What belongs to one run of one judge: how rows are made and kept, what may be spent, who watches.
 
-    `model` is what calls are limited by; `keeper` puts rows into the run's log; `rule` will fold them; `contact` knows
-    whether the judge answers. `one_by_one`: any answer may be the last that is needed, so that none waits unread.
+    `model` is what calls are limited by; `keeper` puts rows into `log` as those of `run`; `rule` will fold them;
+    `contact` knows whether the judge answers. `one_by_one`: any answer may be the last that is needed, so that none
+    waits unread.
     """
 
     rows: RowMaker
@@ -52,6 +56,8 @@ class Asking:
     contact: Contact = field(default_factory=Contact)
     parents: dict[str, Span] = field(default_factory=dict)  # case id -> its span
     one_by_one: bool = False
+    run: str = ""
+    log: VerdictLog | None = None
 
     async def keep(self, rows: Rows) -> None:
         """Return once the log has the rows of a call; until then the call is in flight."""
@@ -115,6 +121,30 @@ class LocalExecutor:
                 await asyncio.gather(manager, return_exceptions=True)
 
 
+async def next_while(answers: AsyncGenerator[Rows, None], running: asyncio.Future[None]) -> Rows | None:
+    """Return the next answer, None after the last one, as long as something runs that it may wait for.
+
+    Raises:
+        EOFError: that has ended, in whatever way.
+
+    """
+    task = asyncio.current_task()
+
+    def wake(_: asyncio.Future[None]) -> None:
+        if task is not None and not running.cancelled():
+            task.cancel()
+
+    running.add_done_callback(wake)
+    try:
+        return await anext(answers, None)
+    except asyncio.CancelledError:
+        if running.done() and task is not None and not task.uncancel():
+            raise EOFError from None
+        raise
+    finally:
+        running.remove_done_callback(wake)
+
+
 class _Down(Exception):  # noqa: N818 - a signal inside the crew
     """A call is not begun any more."""
 
@@ -138,6 +168,8 @@ class _Crew:
     def __post_init__(self) -> None:
         self.spent = partial(spent_by, default_model=self.asking.model)
         self.at_once: Callable[[], Pending | None] = getattr(self.left, "at_once", _nothing_at_hand)
+        self.primes: Callable[[Pending], bool] = getattr(self.left, "primes", _of_no_interest)
+        self.primed: Callable[[Pending], object] = getattr(self.left, "primed", _of_no_interest)
 
     async def work(self) -> None:
         """Run the workers until no probe is left, then end the channel."""
@@ -190,6 +222,7 @@ class _Crew:
             if self.unfit:  # no case can be measured
                 return
             self.answered.add(rows)
+            self.primed(pending)
             if me is not None and me.cancelling():  # the judge kept a cancellation to itself
                 return
             if self.answered.is_full:
@@ -236,12 +269,28 @@ class _Crew:
         if not self.limiter.acquire_at_once():
             await self.limiter.acquire()
         try:
-            rows = await (self._watched(pending) if asking.spans else self._ask(pending))
+            rows = await (self._priming(pending) if self.primes(pending) else self._seen(pending))
             if asking.keeper is not None:
                 await asking.keeper.keep(rows)
         finally:
             self.limiter.release()
         return rows
+
+    def _seen(self, pending: Pending) -> Coroutine[None, None, Rows]:
+        return self._watched(pending) if self.asking.spans else self._ask(pending)
+
+    async def _priming(self, pending: Pending) -> Rows:
+        """Return the rows of a call for which repetitions wait: those follow once its answer has begun."""
+        loop, told = asyncio.get_running_loop(), threading.Event()
+
+        def begun() -> None:  # for each piece of the answer, and from the thread of a judge that has one
+            if not told.is_set():
+                told.set()
+                with suppress(RuntimeError):  # a thread may outlive the loop
+                    loop.call_soon_threadsafe(self.primed, pending)
+
+        with awaiting_beginning(begun):
+            return await self._seen(pending)
 
     async def _watched(self, pending: Pending) -> Rows:
         """Return the rows of a call that observers are told of."""
@@ -318,6 +367,11 @@ class _Crew:
 
 def _nothing_at_hand() -> None:
     """Stand for an iterator of probes that can only be awaited."""
+
+
+def _of_no_interest(_: Pending) -> bool:
+    """Stand for an iterator of probes that waits for no answer."""
+    return False
 
 
 def _now() -> str:

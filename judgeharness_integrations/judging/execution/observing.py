@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -23,6 +23,7 @@ SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
 
 # The spans of the call under way and their parent, for judges that make model calls nobody else traces.
 _calling: ContextVar[tuple[Spans, Span] | None] = ContextVar("judgeharness_calling", default=None)
+_begun: ContextVar[Callable[[], object] | None] = ContextVar("judgeharness_begun", default=None)  # see `answer_begun`
 
 
 @dataclass(kw_only=True, eq=False)
@@ -156,6 +157,22 @@ def calling(spans: Spans, span: Span) -> Iterator[None]:
 def is_watched() -> bool:
     """Whether the current task makes a call that somebody watches."""
     return _calling.get() is not None
+
+
+@contextmanager
+def awaiting_beginning(note: Callable[[], object]) -> Iterator[None]:
+    """Call `note` when the model begins to answer what the current task asks; it may be called from another thread."""
+    token = _begun.set(note)
+    try:
+        yield
+    finally:
+        _begun.reset(token)
+
+
+def answer_begun() -> None:
+    """Say that the model of the call under way has begun to answer: its prompt is in the provider's cache."""
+    if (note := _begun.get()) is not None:
+        note()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from judgeharness_integrations.analysis.aggregation.clusters import Clusters, attributed, named_cluster
+from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
 from judgeharness_integrations.judging.cases import (
     AnswerCase,
     Case,
@@ -31,7 +31,7 @@ from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
-from judgeharness_integrations.verdictlog.drafting import drafted
+from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.encoding import (
     CHARACTERS,
     LABEL_COUNT,
@@ -398,6 +398,11 @@ class Pending:
     def slot(self) -> Slot:
         """Its place in the plan of its case."""
         return self.preparation.perturbation.name, self.repetition
+
+    @property
+    def text(self) -> tuple[str, str]:
+        """What every repetition shows alike: its case under its perturbation."""
+        return self.preparation.plan.case_id, self.preparation.perturbation.name
 
     def call_id(self, run: str, judge: str) -> str:
         """Return what joins the rows of one call."""

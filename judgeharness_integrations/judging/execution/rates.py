@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from judgeharness_integrations._errors import PlanError
 
-__all__ = ["Admission", "Aimd", "Bucket", "RateGate", "Rates"]
+__all__ = ["Rates"]
 
 
 _MINUTE_S = 61.0

@@ -23,7 +23,7 @@ from judgeharness_integrations.judging.execution.preparing import (
     RewriteLog,
 )
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, CALL_COLUMNS
-from judgeharness_integrations.verdictlog.log import VerdictLog
+from judgeharness_integrations.verdictlog.files import VerdictLog
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, verdict_to_json
 
 if TYPE_CHECKING:

@@ -12,24 +12,21 @@ from judgeharness_integrations.judging.perturbations.base import (
     retest,
     slot_names,
 )
-from judgeharness_integrations.judging.perturbations.formats import format_change
+from judgeharness_integrations.judging.perturbations.formats import format_change, typography, whitespace
 from judgeharness_integrations.judging.perturbations.names import name_swap
-from judgeharness_integrations.judging.perturbations.questions import (
+from judgeharness_integrations.judging.perturbations.registry import (
+    PERTURBATION_NAMES,
     alone,
     irrelevant_sentence,
     negated,
     option_names,
     option_order,
-    two_way_choice,
-)
-from judgeharness_integrations.judging.perturbations.registry import (
-    PERTURBATION_NAMES,
     paraphrase,
     perturbation,
     prompt_variant,
     prompt_variants,
+    two_way_choice,
 )
-from judgeharness_integrations.judging.perturbations.typography import typography, whitespace
 
 __all__ = [
     "PERTURBATION_NAMES",

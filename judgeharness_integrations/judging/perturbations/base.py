@@ -17,7 +17,7 @@ from judgeharness_integrations.judging.cases import (
     output_texts,
     presented,
 )
-from judgeharness_integrations.verdictlog.row import RETEST, Verdict
+from judgeharness_integrations.verdictlog.row import EXCHANGED, RETEST, Verdict
 
 Rewriter: TypeAlias = Callable[[str], str | Awaitable[str]]
 Apply: TypeAlias = Callable[..., Any]
@@ -209,9 +209,6 @@ def _same(case: Case) -> Case:
     return case
 
 
-_OTHER = {"A": "B", "B": "A"}
-
-
 def position_swap() -> Perturbation:
     """Return the perturbation that shows the two answers, and their authors, in the other order.
 
@@ -226,7 +223,7 @@ def _swapped(case: PairwiseCase) -> PairwiseCase:
 
 def _restored(verdict: Verdict, criterion: str) -> Verdict:
     del criterion
-    return _OTHER.get(verdict, verdict) if isinstance(verdict, str) else verdict
+    return EXCHANGED.get(verdict, verdict) if isinstance(verdict, str) else verdict
 
 
 _PAIRS = (("Response 1", "Response 2"), ("X", "Y"))

@@ -11,12 +11,9 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from judgeharness_integrations.migration.adk import is_registered, unregistered
 from judgeharness_integrations.migration.discovery import ScannedTree
-from judgeharness_integrations.migration.rewriting.adk import needs_registration, registered, rewritten_config
-from judgeharness_integrations.migration.rewriting.changes import REGISTER, ByHand, Level, Rewrite
-from judgeharness_integrations.migration.rewriting.pythonfile import rewritten_python
-from judgeharness_integrations.migration.sources import (
+from judgeharness_integrations.migration.frameworks import is_registered, unregistered
+from judgeharness_integrations.migration.modules import (
     ConfigSource,
     Source,
     SourceError,
@@ -26,6 +23,9 @@ from judgeharness_integrations.migration.sources import (
     python_files,
     unread_files,
 )
+from judgeharness_integrations.migration.rewriting.adk import needs_registration, registered, rewritten_config
+from judgeharness_integrations.migration.rewriting.changes import REGISTER, ByHand, Level, Rewrite
+from judgeharness_integrations.migration.rewriting.pythonfile import rewritten_python
 
 
 def rewritten(source: Source | ConfigSource, level: Level = "single", *, registered: bool = False) -> Rewrite:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeharness_integrations.migration.adk import UNREACHABLE, at_temperature_zero, num_samples, option
+from judgeharness_integrations.migration.frameworks import UNREACHABLE, at_temperature_zero, num_samples, option
+from judgeharness_integrations.migration.modules import Source
 from judgeharness_integrations.migration.rewriting.changes import ONCE, Action, ByHand, Change, Level, Rewrite
 from judgeharness_integrations.migration.rewriting.edits import Edit, Names, Places, edited, insertion, leading_imports
-from judgeharness_integrations.migration.sources import Source
 
 _KEY, _CAMEL = "judge_harness", "judgeHarness"
 _OURS = "judgeharness_adk."

@@ -14,7 +14,7 @@ from judgeharness_integrations.migration.evaluators import given_judges, is_wrap
 from judgeharness_integrations.migration.questions import at_temperature_zero
 from judgeharness_integrations.migration.repetition import judge_count, literal_length
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, insertion
-from judgeharness_integrations.migration.sites import JudgeSite
+from judgeharness_integrations.migration.syntax import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
 
 Level: TypeAlias = Literal["single", "measured"]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.sources import Source
+from judgeharness_integrations.migration.modules import Source
 from judgeharness_integrations.migration.syntax import dotted, last_name, walk
 
 

@@ -21,6 +21,7 @@ from judgeharness_integrations.migration.inspection import (
     suppressions_of,
     unresolved_judges,
 )
+from judgeharness_integrations.migration.modules import Source, SourceError, may_hold_judges
 from judgeharness_integrations.migration.questions import at_temperature_zero, model_calls
 from judgeharness_integrations.migration.repetition import JudgeCount, judge_count
 from judgeharness_integrations.migration.rewriting.changes import (
@@ -52,8 +53,7 @@ from judgeharness_integrations.migration.rewriting.wrappers import (
     run_evaluators,
 )
 from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.sources import Source, SourceError, may_hold_judges
+from judgeharness_integrations.migration.syntax import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
 
 
@@ -349,7 +349,7 @@ def _line_notes_on(inspection: Inspection) -> Iterator[str]:
     Chat models that retry by themselves are named after them.
     """
     hidden = suppressions_of(inspection.source)
-    found = [finding for finding in UNDECIDED_PASSES.python(inspection) if not hidden.hide(finding)]
+    found = [finding for finding in UNDECIDED_PASSES.findings(inspection) if not hidden.hide(finding)]
     for one in sorted(found, key=lambda finding: finding.sort_key):
         yield f"line {one.line}: {one.code} {one.message}"
     for line, sentence in sorted(set(_retrying_clients(inspection))):

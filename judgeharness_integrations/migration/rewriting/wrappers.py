@@ -15,8 +15,7 @@ from judgeharness_integrations.migration.inspection import Inspection
 from judgeharness_integrations.migration.questions import given_function, object_methods
 from judgeharness_integrations.migration.rewriting.changes import ByHand, Wrapper
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, edited
-from judgeharness_integrations.migration.sites import RUN_METHODS, JudgeSite
-from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
+from judgeharness_integrations.migration.syntax import RUN_METHODS, FunctionNode, JudgeSite, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
 HOMES: dict[Wrapper, str] = {
@@ -24,7 +23,7 @@ HOMES: dict[Wrapper, str] = {
     "harness_judge": "judgeharness_openevals",
     "HarnessRunEvaluator": "judgeharness_langsmith",
 }
-_WRITTEN_BY_HAND = 'see "Judges written by hand", docs/how-to/judges-written-by-hand.md'
+_WRITTEN_BY_HAND = 'see "How do I wrap a judge I wrote", docs/use/own-judge.md'
 _TRAJECTORIES = frozenset({"trajectory", "agent_trajectory", "TrajectoryEvalChain"})
 
 

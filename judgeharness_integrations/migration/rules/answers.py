@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 import libcst as cst
 
 from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.inspection import Finding, Inspection, Rule, described
+from judgeharness_integrations.migration.inspection import Inspection, Problem, Rule, described
 from judgeharness_integrations.migration.repetition import (
     assigned_names,
     changed_in,
@@ -16,8 +16,7 @@ from judgeharness_integrations.migration.repetition import (
     repetition,
     retried_on_results,
 )
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.syntax import is_none, last_name, walk
+from judgeharness_integrations.migration.syntax import JudgeSite, is_none, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
 # an answer that is looked for by itself; two of them, side by side, ask whether there is an answer at all
@@ -28,20 +27,15 @@ _WELCOME = re.compile(
 )
 
 
-def _retry_in_python(inspection: Inspection) -> Iterator[Finding]:
-    view, seen = inspection.view, set[cst.CSTNode]()
+def _retry_in_python(inspection: Inspection) -> Iterator[Problem]:
+    view = inspection.view
     for site in inspection.used:
         flow = inspection.flow(site)
         for call in sorted(flow.calls, key=lambda one: view.position(one).start.line):
-            if call not in seen and (
-                _in_branch(view, flow, call) or _in_loop(view, flow, call) or _until_any(view, flow, call)
-            ):
-                seen.add(call)
-                yield inspection.finding(RETRY_ON_VERDICT.code, call, _message(site), site)
+            if _in_branch(view, flow, call) or _in_loop(view, flow, call) or _until_any(view, flow, call):
+                yield Problem(call, _message(site), site)
         for decorator in _decorators(view, flow):
-            if decorator not in seen:
-                seen.add(decorator)
-                yield inspection.finding(RETRY_ON_VERDICT.code, decorator, _message(site), site)
+            yield Problem(decorator, _message(site), site)
 
 
 def _message(site: JudgeSite) -> str:
@@ -191,7 +185,7 @@ _TO_THE_END = re.compile(r"(?:\$|\\Z)\s*\)*$")
 _TEXTS = frozenset({"content", "text", "output_text", "output", "strip", "lower", "upper", "split", "splitlines"})
 
 
-def _first_match_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _first_match_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.used:
         found = _first(inspection.view, site) if site.by_hand else None
         if found is not None:
@@ -200,7 +194,7 @@ def _first_match_in_python(inspection: Inspection) -> Iterator[Finding]:
                 f"the verdict of {described(site)} is {way}, so that an answer that weighs both sides is misread: take "
                 "it from the end of the answer alone, and treat anything else as unparsed."
             )
-            yield inspection.finding(FIRST_MATCH.code, node, message, site)
+            yield Problem(node, message, site)
 
 
 def _first(view: ModuleView, site: JudgeSite) -> tuple[cst.CSTNode, str] | None:
@@ -281,18 +275,14 @@ _NO_VERDICT = re.compile(
 )
 
 
-def _failure_in_python(inspection: Inspection) -> Iterator[Finding]:
-    seen = set()
+def _failure_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.used:
-        flow = inspection.flow(site, decisions=False)
-        for node in _failures(inspection.view, flow):
-            if node not in seen:
-                seen.add(node)
-                message = (
-                    f"an answer of {described(site)} that failed or could not be read counts as this verdict: return "
-                    "None or raise, and count such answers."
-                )
-                yield inspection.finding(FAILURE_AS_VERDICT.code, node, message, site)
+        message = (
+            f"an answer of {described(site)} that failed or could not be read counts as this verdict: return None or "
+            "raise, and count such answers."
+        )
+        for node in _failures(inspection.view, inspection.flow(site, decisions=False)):
+            yield Problem(node, message, site)
 
 
 def _failures(view: ModuleView, flow: Flow) -> Iterator[cst.CSTNode]:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from judgeharness_integrations.migration.adk import UNREACHABLE
 from judgeharness_integrations.migration.flow import Flow, Place, place_of, uses_of
-from judgeharness_integrations.migration.inspection import ConfigInspection, Finding, Inspection, Rule, described
+from judgeharness_integrations.migration.frameworks import UNREACHABLE
+from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection, Problem, Rule, described
 from judgeharness_integrations.migration.repetition import loops_around, repetition
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.syntax import last_name, walk
+from judgeharness_integrations.migration.syntax import JudgeSite, last_name, walk
 from judgeharness_integrations.migration.view import COLLECTING, ModuleView
 
 _WRAPPERS = {
@@ -24,21 +23,17 @@ _WRAPPERS = {
 }
 
 
-def _single_sample_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _single_sample_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.judges:
         if site.samples == 1:
             way = _WRAPPERS["langsmith" if site.kind == "run_evaluator" else site.framework]
-            yield inspection.finding_at(
-                SINGLE_SAMPLE.code, site, f"{described(site)} is asked once about a case: {way}."
-            )
+            yield Problem(site, f"{described(site)} is asked once about a case: {way}.")
 
 
-def _single_sample_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _single_sample_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     for site in inspection.judges:
         if site.samples == 1:
-            yield inspection.finding_at(
-                SINGLE_SAMPLE.code, site, f"{site.kind} is asked once about an invocation: {_advice(site)}."
-            )
+            yield Problem(site, f"{site.kind} is asked once about an invocation: {_advice(site)}.")
 
 
 def _advice(site: JudgeSite) -> str:
@@ -64,24 +59,19 @@ SINGLE_SAMPLE = Rule(
 _ADVICE = "measure the rule on human labels (judgeharness calibrate) or call it uncalibrated"
 
 
-def _aggregation_in_python(inspection: Inspection) -> Iterator[Finding]:
-    seen = set()
+def _aggregation_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.used:
         flow = inspection.flow(site)
         folds = _folds_of(inspection.view, flow)
-        if not folds or _labels_in_sight(inspection.view, flow):
-            continue
-        for fold in folds:
-            if fold.node not in seen:
-                seen.add(fold.node)
-                message = f"verdicts of {described(site)} become {fold.way} without human labels in sight: {_ADVICE}."
-                yield inspection.finding(UNCALIBRATED_AGGREGATION.code, fold.node, message, site)
+        for fold in () if folds and _labels_in_sight(inspection.view, flow) else folds:
+            message = f"verdicts of {described(site)} become {fold.way} without human labels in sight: {_ADVICE}."
+            yield Problem(fold.node, message, site)
 
 
-def _aggregation_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _aggregation_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     for site in inspection.repeated:
         message = f"a majority of {site.samples} samples of {site.kind} meets a threshold uncalibrated: {_ADVICE}."
-        yield inspection.finding_at(UNCALIBRATED_AGGREGATION.code, site, message)
+        yield Problem(site, message)
 
 
 UNCALIBRATED_AGGREGATION = Rule(
@@ -108,18 +98,16 @@ _FOLDING = frozenset(
 )
 
 
-def _distribution_in_python(inspection: Inspection) -> Iterator[Finding]:
-    seen = set()
+def _distribution_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.used:
         flow = inspection.flow(site)
         for fold in _folds_of(inspection.view, flow):
-            if fold.repeats and fold.node not in seen and not _leaves_otherwise(inspection.view, flow, fold):
-                seen.add(fold.node)
+            if fold.repeats and not _leaves_otherwise(inspection.view, flow, fold):
                 message = (
                     f"repeats of {described(site)} are folded to {fold.way} and their counts dropped: keep the "
                     "distribution beside the verdict, as HarnessResult.sample_distribution does."
                 )
-                yield inspection.finding(HIDDEN_DISTRIBUTION.code, fold.node, message, site)
+                yield Problem(fold.node, message, site)
 
 
 def _leaves_otherwise(view: ModuleView, flow: Flow, fold: Fold) -> bool:
@@ -166,13 +154,13 @@ def _only_counts(call: cst.CSTNode | None) -> bool:
     return isinstance(call, cst.Call) and last_name(call.func) in {"len", "sum", "set", "max", "any", "all"}
 
 
-def _distribution_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _distribution_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     for site in inspection.repeated:
         message = (
             f"ADK folds {site.samples} samples of {site.kind} to one verdict and drops their counts: call "
             "judgeharness_adk.register() in agent.py and set judge_harness."
         )
-        yield inspection.finding_at(HIDDEN_DISTRIBUTION.code, site, message)
+        yield Problem(site, message)
 
 
 HIDDEN_DISTRIBUTION = Rule(

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import libcst as cst
 
-from judgeharness_integrations.migration.adk import JUDGES, apps_of, at_temperature_zero, is_registered, option
 from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.inspection import ConfigInspection, Finding, Inspection, Rule, described
+from judgeharness_integrations.migration.frameworks import JUDGES, apps_of, at_temperature_zero, is_registered, option
+from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection, Problem, Rule, described
+from judgeharness_integrations.migration.modules import Source, SourceError
 from judgeharness_integrations.migration.questions import (
     ORDER_WARNING,
     model_calls,
@@ -19,9 +20,7 @@ from judgeharness_integrations.migration.questions import (
     prompt_text,
     questions,
 )
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.sources import Source, SourceError
-from judgeharness_integrations.migration.syntax import dotted, is_none, is_zero, last_name, walk
+from judgeharness_integrations.migration.syntax import JudgeSite, dotted, is_none, is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
 _SWAPS = re.compile(
@@ -30,14 +29,13 @@ _SWAPS = re.compile(
 _BUILT_IN = frozenset({"pairwise_string", "labeled_pairwise_string"})  # their own prompts warn
 
 
-def _bias_warning_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _bias_warning_in_python(inspection: Inspection) -> Iterator[Problem]:
     view = inspection.view
     if not any(_warns(view, site) for site in inspection.judges) or _swaps(view):
         return
     for site in inspection.judges:
         if _warns(view, site) and not _asks_both_orders(inspection, site):
-            yield inspection.finding_at(
-                BIAS_WARNING.code,
+            yield Problem(
                 site,
                 f"the prompt of {described(site)} warns of position bias and the code never swaps: ask in both orders, "
                 "as the perturbation position_swap does.",
@@ -84,7 +82,7 @@ _DECORATORS = frozenset({"lru_cache", "cache", "cached", "memoize", "cache_data"
 _SWITCHES = frozenset({"set_llm_cache", "enable_cache"})
 
 
-def _cache_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _cache_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.judges:
         if site.samples == 1:
             continue
@@ -94,7 +92,7 @@ def _cache_in_python(inspection: Inspection) -> Iterator[Finding]:
                 f"{described(site)} is asked several times through {cached}, which gives every repeat the first "
                 "answer: switch the cache off for the judge, or key it by the repetition."
             )
-            yield inspection.finding_at(CACHE_OVER_REPEATS.code, site, message)
+            yield Problem(site, message)
 
 
 def _switched_on(view: ModuleView) -> str | None:
@@ -146,7 +144,7 @@ CACHE_OVER_REPEATS = Rule(
 )
 
 
-def _temperature_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _temperature_in_python(inspection: Inspection) -> Iterator[Problem]:
     for site in inspection.judges:
         calls = inspection.calls(site)
         if (
@@ -159,7 +157,7 @@ def _temperature_in_python(inspection: Inspection) -> Iterator[Finding]:
                 f"{described(site)} is asked {times} at temperature 0, which repeats one answer: sample at a "
                 "temperature above 0, or perturb what must not matter."
             )
-            yield inspection.finding_at(TEMPERATURE_ZERO.code, site, message)
+            yield Problem(site, message)
 
 
 def _repeats(inspection: Inspection, calls: list[cst.Call]) -> bool:
@@ -169,14 +167,14 @@ def _repeats(inspection: Inspection, calls: list[cst.Call]) -> bool:
     return not (len(questions) > 1 and len(set(questions)) == len(questions))
 
 
-def _temperature_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _temperature_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     for site in inspection.repeated:
         if at_temperature_zero(inspection.source.criteria[site.kind]):
             message = (
                 f"{site.kind} samples {site.samples} times at temperature 0, which repeats one answer: leave the "
                 "temperature to the model, or perturb the rubrics."
             )
-            yield inspection.finding_at(TEMPERATURE_ZERO.code, site, message)
+            yield Problem(site, message)
 
 
 TEMPERATURE_ZERO = Rule(
@@ -194,7 +192,7 @@ TEMPERATURE_ZERO = Rule(
 _AGENTS = frozenset({"Agent", "LlmAgent"})
 
 
-def _same_model_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _same_model_in_python(inspection: Inspection) -> Iterator[Problem]:
     judging = {ask for site in inspection.sites for ask in inspection.asks(site)}
     writing = [call for call in questions(inspection.view) if call not in judging]
     for site in inspection.judges if writing else ():
@@ -203,7 +201,7 @@ def _same_model_in_python(inspection: Inspection) -> Iterator[Finding]:
             message = (
                 f"{described(site)} and the text it judges are both of {name}: judge with a model of another family."
             )
-            yield inspection.finding_at(SAME_MODEL.code, site, message)
+            yield Problem(site, message)
 
 
 def _name(inspection: Inspection, site: JudgeSite) -> str | None:
@@ -220,14 +218,14 @@ def _writes(inspection: Inspection, site: JudgeSite, call: cst.Call, name: str) 
     return any(flow.touches(arg.value) for ask in inspection.asks(site) for arg in ask.args)
 
 
-def _same_model_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _same_model_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     agents = {model for app in apps_of(inspection.source) for path in app for model in _agent_models(path)}
     for site in inspection.judges if agents else ():
         options = option(inspection.source.criteria[site.kind], "judge_model_options")
         judge = option(options, "judge_model") if isinstance(options, Mapping) else None
         if site.kind in JUDGES and judge in agents:
             message = f"{site.kind} and the agent it judges are both of {judge}: judge with a model of another family."
-            yield inspection.finding_at(SAME_MODEL.code, site, message)
+            yield Problem(site, message)
 
 
 def _agent_models(path: Path) -> Iterator[str]:
@@ -268,7 +266,7 @@ _NAMES = {
 }
 
 
-def _removed_in_python(inspection: Inspection) -> Iterator[Finding]:
+def _removed_in_python(inspection: Inspection) -> Iterator[Problem]:
     for node in inspection.view.nodes:
         match node:
             case cst.ImportFrom(module=module, names=names) if module is not None and not node.relative:
@@ -278,7 +276,7 @@ def _removed_in_python(inspection: Inspection) -> Iterator[Finding]:
             case _:
                 continue
         if message is not None and not _is_fallback(inspection, node):
-            yield inspection.finding(REMOVED_API.code, node, f"{message}.")
+            yield Problem(node, f"{message}.")
 
 
 def _is_fallback(inspection: Inspection, node: cst.CSTNode) -> bool:
@@ -320,7 +318,7 @@ REMOVED_API = Rule(
 )
 
 
-def _unread_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
+def _unread_in_config(inspection: ConfigInspection) -> Iterator[Problem]:
     apps = apps_of(inspection.source)
     custom = inspection.source.document.get("custom_metrics", inspection.source.document.get("customMetrics", {}))
     for site in inspection.sites if apps and not is_registered(inspection.source) else ():
@@ -331,7 +329,7 @@ def _unread_in_config(inspection: ConfigInspection) -> Iterator[Finding]:
                 f"nobody reads the judge_harness block of {site.kind}, since {apps[0][0].name} does not register the "
                 "harness: call judgeharness_adk.register() there."
             )
-            yield inspection.finding_at(UNREAD_BLOCK.code, site, message)
+            yield Problem(site, message)
 
 
 UNREAD_BLOCK = Rule(

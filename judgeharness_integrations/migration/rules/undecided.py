@@ -10,9 +10,8 @@ from typing import Any, Final
 import libcst as cst
 
 from judgeharness_integrations.migration.flow import Judged, guards_of
-from judgeharness_integrations.migration.inspection import Finding, Inspection, Rule, described
-from judgeharness_integrations.migration.sites import JudgeSite
-from judgeharness_integrations.migration.syntax import is_none, last_name, walk
+from judgeharness_integrations.migration.inspection import Inspection, Problem, Rule, described
+from judgeharness_integrations.migration.syntax import JudgeSite, is_none, last_name, walk
 
 _FRAMEWORKS = frozenset({"langchain", "openevals"})  # their results hold a value or a score
 _SUMS = frozenset({"sum", "fsum", "nansum"})
@@ -63,8 +62,7 @@ class _Test:
         return bool(found) is self.wanted
 
 
-def _python(inspection: Inspection) -> Iterator[Finding]:
-    seen: set[cst.CSTNode] = set()
+def _python(inspection: Inspection) -> Iterator[Problem]:
     tests = list(_tests(inspection))
     for site in inspection.sites:
         if site.framework not in _FRAMEWORKS or site.deterministic:
@@ -72,9 +70,7 @@ def _python(inspection: Inspection) -> Iterator[Finding]:
         judged = Judged(inspection.view, inspection.flow(site, decisions=False))
         passing = _passing(judged, tests)
         for node, message in [*_assertions(site, passing), *_folds(judged, site, passing, tests)]:
-            if node not in seen:
-                seen.add(node)
-                yield inspection.finding(UNDECIDED_PASSES.code, node, message, site)
+            yield Problem(node, message, site)
 
 
 def _passing(judged: Judged, tests: list[_Test]) -> list[_Test]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.reporting.sections import LONGEST_CELL
-from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
+from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from judgeharness_integrations.analysis.boundary import boundary
-from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult
+from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
 from judgeharness_integrations.reporting.fragments.rendering import rendered
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 # one colour a verdict that everybody uses, so that two results side by side can be compared
@@ -82,6 +81,7 @@ class _Perturbed:
     valid: str
     distribution: str
     flips: str
+    moved: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +142,7 @@ def _perturbations(measured: CriterionResult) -> tuple[_Perturbed, ...]:
             valid=f"{one.valid}/{one.asked}",
             distribution=distribution_text(one.sample_distribution),
             flips="-" if one.flip_rate is None else number_text(one.flip_rate),
+            moved="" if one.probability_change is None else number_text(one.probability_change),
         )
         for one in measured.perturbations
     )

@@ -1,138 +1,377 @@
-"""Texts of judges, cases and people on a page: what cannot be seen is made visible, what could act is escaped."""
+"""The page of a report: texts made safe, the table of cases, and what an opened case shows."""
 
 from __future__ import annotations
 
-import json
-import re
-from base64 import b64encode
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from urllib.parse import quote
 
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary, boundary
 from judgeharness_integrations.analysis.runs.report import RunReport
-from judgeharness_integrations.reporting.html.calibrationcards import annotators_section
-from judgeharness_integrations.reporting.html.caserows import CaseTable, case_details, case_table, texts_of
-from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent
-from judgeharness_integrations.reporting.html.judgecards import judge_card
-from judgeharness_integrations.reporting.html.overview import column_names, headlines
-from judgeharness_integrations.reporting.limits import limits
-from judgeharness_integrations.verdictlog.plain import counted, time_text
+from judgeharness_integrations.analysis.runs.summarising import gold_of
+from judgeharness_integrations.analysis.usage import reused_from
+from judgeharness_integrations.reporting.html.charts import (
+    Bar,
+    Tones,
+    bar,
+    column_names,
+    decision_word,
+    grouped,
+    headlines,
+    percent,
+)
+from judgeharness_integrations.reporting.html.frame import embedded_json, environment, script, style
+from judgeharness_integrations.reporting.html.judgecards import annotators_section, judge_card
+from judgeharness_integrations.reporting.measured import limits, not_simultaneous
+from judgeharness_integrations.reporting.runfindings import attention, run_finding
+from judgeharness_integrations.reporting.severaljudges import together_sections
+from judgeharness_integrations.reporting.text import dissent, tokens_text
+from judgeharness_integrations.verdictlog.encoding import counted, number_text, safe_text
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.report import GateReport
+    from markupsafe import Markup
 
-# Controls, what overrides the direction of other text, what has no width, lone surrogates. Marks that Arabic, Hebrew,
-# Persian and emoji need (LRM, RLM, ALM, ZWJ, ZWNJ) reorder nothing outside of their isolated element.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u180e\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_BREAKS = re.compile("\r\n?|[\u2028\u2029]")
-_ACTIVE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+    from judgeharness_integrations.analysis.gates.gate import GateReport
+
+_EXCERPT = 160  # characters
+_INPUT = "input"
 
 
-def visible(text: str) -> str:
-    """Return a text in which unseen characters stand as `[U+202E]`; line breaks of every kind become a newline."""
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", _BREAKS.sub("\n", text))
+@dataclass(frozen=True, kw_only=True)
+class CaseRow:
+    """One measurement as a line. `right` is None where there is no decision or no gold label to compare.
 
-
-def isolated(text: object) -> Markup:
-    """Return an escaped text that cannot reorder what stands around it."""
-    return Markup("<bdi>{}</bdi>").format(escape(visible(str(text))))
-
-
-def embedded_json(value: Any) -> Markup:
-    """Return JSON that may stand inside a script element: nothing in it ends the element or starts another one.
-
-    Texts are made `visible`, so it holds neither lone surrogates nor U+2028 and U+2029.
+    `flags` are `g` (judge and gold differ), `o` (the orders disagree) and `f` (samples failed). `texts` is the place of
+    the case's texts among those of the report.
     """
-    text = json.dumps(_seen(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(re.sub("[<>&]", lambda found: _ACTIVE[found[0]], text))  # noqa: S704 - escaped right here
+
+    anchor: str
+    case_id: str
+    excerpt: str
+    judge: str
+    judge_number: int
+    criterion: str
+    criterion_number: int
+    decision: str
+    tone: str
+    status: str
+    samples: Bar
+    consistency: str
+    consistency_order: str
+    gold: str
+    right: bool | None
+    flips: str
+    flips_order: str
+    flipped_by: str
+    failed: int
+    asked: int
+    flags: str
+    texts: int | None
+    result: HarnessResult
+    measured: CriterionResult
 
 
-def _seen(value: Any) -> Any:
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {key: _seen(part) for key, part in value.items()}
-    return [_seen(part) for part in value] if isinstance(value, (list, tuple)) else value
+@dataclass(frozen=True, kw_only=True)
+class CaseTable:
+    """The rows and what they can be filtered by; a column is shown only where it says something."""
+
+    rows: tuple[CaseRow, ...]
+    judges: tuple[str, ...]
+    criteria: tuple[str, ...]
+    decisions: tuple[str, ...]
+    statuses: tuple[str, ...]
+    flags: frozenset[str]
+    gold: bool
+    flips: bool
+    repeated: bool
+
+    @property
+    def decision_numbers(self) -> Mapping[str, int]:
+        """Decision -> its place among `decisions`."""
+        return {word: number for number, word in enumerate(self.decisions)}
 
 
-_HERE = "judgeharness_integrations.reporting.html"
-_STYLES = ("page.css", "figures.css", "cards.css", "cases.css", "print.css")
-_SCRIPTS = ("dom.js", "details.js", "table.js", "main.js")
-
-
-@dataclass(frozen=True)
-class Asset:
-    """A style or script as it stands in the page, and the source expression a policy allows it by."""
-
-    text: Markup
-    allowed: str
-
-
-def asset(text: str) -> Asset:
-    """Return a style or script of the product's own, never of somebody's texts, with its digest."""
-    digest = b64encode(sha256(text.encode()).digest()).decode()
-    return Asset(text=Markup(text), allowed=f"'sha256-{digest}'")  # noqa: S704 - a file of this package
-
-
-def _read(name: str) -> str:
-    return files(_HERE).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def style() -> Asset:
-    """Return the page's style."""
-    return asset("\n" + "\n".join(map(_read, _STYLES)))
-
-
-@cache
-def script() -> Asset:
-    """Return the page's script."""
-    return asset('\n(() => {\n"use strict";\n' + "\n".join(map(_read, _SCRIPTS)) + "})();\n")
-
-
-@cache
-def environment(package: str = _HERE) -> Environment:
-    """Return the environment of the templates of a package, with those of the report's page beside them."""
-    made = Environment(
-        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, _HERE))]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def case_table(report: RunReport, tones: Tones) -> CaseTable:
+    """Return the table of a report's results, those to look at first first (`attention`)."""
+    judges = list(dict.fromkeys(result.judge for result in report.results))
+    criteria = list(dict.fromkeys(name for result in report.results for name in result.criteria))
+    anchors = _Anchors(several_judges=len(judges) > 1, several_criteria=len(criteria) > 1)
+    excerpts = {case: (number, _excerpt(texts)) for number, (case, texts) in enumerate(report.case_texts.items())}
+    judge_numbers = {name: number for number, name in enumerate(judges)}
+    criterion_numbers = {name: number for number, name in enumerate(criteria)}
+    found = [
+        _row(
+            result,
+            measured,
+            tones,
+            anchor=anchors.of(result, measured.criterion),
+            texts=excerpts.get(result.case_id, (None, "")),
+            judge_number=judge_numbers[result.judge],
+            criterion_number=criterion_numbers[measured.criterion],
+        )
+        for result in report.results
+        for measured in result.criteria.values()
+    ]
+    rows = tuple(sorted(found, key=lambda row: attention(row.measured, row.result)))
+    decisions = Counter(row.decision for row in rows)
+    return CaseTable(
+        rows=rows,
+        judges=tuple(judges),
+        criteria=tuple(criteria),
+        decisions=tuple(word for word, _ in decisions.most_common()),
+        statuses=tuple(dict.fromkeys(row.status for row in rows)),
+        flags=frozenset(flag for row in rows for flag in row.flags),
+        gold=any(row.gold for row in rows),
+        flips=any(row.flips_order for row in rows),
+        repeated=any(row.measured.planned > 1 for row in rows),
     )
-    made.filters |= {
-        "grouped": grouped,
-        "interval": interval_text,
-        "iso": isolated,
-        "time": time_text,
-        "percent": percent,
-        "plural": counted,
+
+
+class _Anchors:
+    """Addresses of rows that stay the same from one report to the next: what tells rows apart, and no more."""
+
+    def __init__(self, *, several_judges: bool, several_criteria: bool) -> None:
+        self._judges, self._criteria = several_judges, several_criteria
+        self._seen: Counter[str] = Counter()
+
+    def of(self, result: HarnessResult, criterion: str) -> str:
+        parts = [result.case_id, *([result.judge] if self._judges else []), *([criterion] if self._criteria else [])]
+        name = "case-" + "/".join(quote(part, safe="", errors="surrogatepass") for part in parts)
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name}/{self._seen[name]}"
+
+
+def _excerpt(texts: Mapping[str, str]) -> str:
+    return safe_text(texts.get(_INPUT) or next(iter(texts.values()), ""), _EXCERPT)
+
+
+def _row(
+    result: HarnessResult,
+    measured: CriterionResult,
+    tones: Tones,
+    *,
+    anchor: str,
+    texts: tuple[int | None, str],
+    judge_number: int,
+    criterion_number: int,
+) -> CaseRow:
+    name, gold = measured.criterion, gold_of(result, measured.criterion)
+    agrees, failed = right(measured, gold), measured.taken - measured.valid
+    flipped_by, flips = max(
+        ((part.name, part.flip_rate) for part in measured.perturbations if part.flip_rate is not None),
+        key=lambda pair: pair[1],
+        default=("", None),
+    )
+    flags = ("g" if agrees is False else "") + ("o" if _orders_disagree(measured) else "") + ("f" if failed else "")
+    return CaseRow(
+        anchor=anchor,
+        case_id=result.case_id,
+        texts=texts[0],
+        excerpt=texts[1],
+        judge=result.judge,
+        judge_number=judge_number,
+        criterion=name,
+        criterion_number=criterion_number,
+        decision=decision_word(measured.verdict),
+        tone=tones.of(name, measured.verdict),
+        status=measured.status,
+        samples=bar(
+            [
+                *((verdict_text(one), many, tones.of(name, one)) for one, many in measured.sample_distribution.items()),
+                ("failed", failed, "failed"),
+            ]
+        ),
+        consistency=percent(measured.consistency_rate),
+        consistency_order=_order(measured.consistency_rate),
+        gold="" if gold is None else verdict_text(gold),
+        right=agrees,
+        flips=percent(flips),
+        flips_order=_order(flips),
+        flipped_by=flipped_by if flips else "",
+        failed=failed,
+        asked=measured.taken,
+        flags=flags,
+        result=result,
+        measured=measured,
+    )
+
+
+def _order(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"
+
+
+def right(measured: CriterionResult, gold: Verdict | None) -> bool | None:
+    """Return whether a decision is what people said, for scores within the tolerance; None if it cannot be told."""
+    if gold is None or measured.status != "decided" or is_number(gold) != is_number(measured.verdict):
+        return None
+    if is_number(gold):
+        return abs(float(gold) - float(measured.verdict)) <= (measured.tolerance or 0.0)  # type: ignore[arg-type]
+    return measured.verdict == gold
+
+
+def _orders_disagree(measured: CriterionResult) -> bool:
+    """Whether both orders have a most frequent verdict, and not the same one."""
+    leaders = [_leading(measured, swapped=swapped) for swapped in (False, True)]
+    return None not in leaders and leaders[0] != leaders[1]
+
+
+def _leading(measured: CriterionResult, *, swapped: bool) -> Verdict | None:
+    counts: Counter[Verdict] = Counter()
+    for part in measured.perturbations:
+        if part.swapped == swapped:
+            counts.update(part.sample_distribution)
+    ranked = counts.most_common(2)
+    return ranked[0][0] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else None
+
+
+_HASH = "sha256:"  # what stands for a text that was not kept
+
+Document = dict[str, Any]
+
+
+def case_details(row: CaseRow, tones: Tones, shared: Iterable[str] = ()) -> Document:
+    """Return what the opened case shows.
+
+    Args:
+        row: its line in the table.
+        tones: the page's colours.
+        shared: sentences of the boundary that hold for every case; they stand at the end of the page.
+
+    """
+    result, measured = row.result, row.measured
+    known = set(shared)
+    rows = [one for one in result.rows if one.criterion in (measured.criterion, EVERY_CRITERION)]
+    return {
+        "facts": _facts(row),
+        "bar": [[one.label, one.count, one.tone] for one in row.samples.segments],
+        "parts": [] if result.informal else [_part(one, measured, tones) for one in measured.perturbations],
+        "reasons": _reasons(rows, row, tones),
+        "failures": [_failure(one) for one in rows if one.verdict is None],
+        "warnings": list(result.warnings),
+        "limits": [sentence for sentence in boundary(result) if sentence not in known],
     }
-    return made
 
 
-def _finalize(value: object) -> object:
-    """Make every printed text visible; what was not measured has words of its own."""
-    if value is None:
-        raise TypeError("a template prints None")
-    return visible(value) if type(value) is str else value
+def _facts(row: CaseRow) -> list[list[str]]:
+    result, measured = row.result, row.measured
+    found = [["Decision", f"{row.decision} ({measured.status.replace('_', ' ')})"]]
+    if measured.reason:
+        found.append(["Why", measured.reason])
+    if row.gold:
+        word = {None: "", True: ", the decision is right", False: ", the decision differs"}[row.right]
+        found.append(["Gold label", row.gold + word])
+    outcomes = ", ".join(f"{count} {name}" for name, count in measured.outcomes.items() if count)
+    asked = "" if measured.taken == measured.planned else f", {measured.taken} asked"
+    found.append(["Samples", f"{measured.planned} planned{asked}: {outcomes or 'none'}"])
+    if not result.informal:
+        found += [["Consistency", _consistency(measured)], ["Independence", _independence(measured)]]
+    if measured.unbiased_rate is not None:
+        found.append(["Unbiased rate", f"{percent(measured.unbiased_rate)}, without the bias of stopping early"])
+    found.append(["Judge", result.judge + (f" ({result.judge_model})" if result.judge_model else "")])
+    if result.test is not None:
+        found.append(["Test", result.test])
+    found.append(["Cost", _cost(result)])
+    if result.skipped:
+        found.append(["Skipped", "; ".join(f"{name}: {reason}" for name, reason in result.skipped.items())])
+    return found
+
+
+def _consistency(measured: CriterionResult) -> str:
+    rate = percent(measured.consistency_rate)
+    if measured.numeric:
+        near = f"{rate} of {measured.valid} scores within {number_text(measured.tolerance)} of the decision"
+        return near + ("" if measured.sd is None else f"; standard deviation {number_text(measured.sd)}")
+    words = [f"{rate} of {counted(measured.valid, 'valid sample')}"]
+    if measured.chance_consistency is not None:
+        words.append(f"a guessing judge shows {percent(measured.chance_consistency)}")
+    if measured.agreement is not None:
+        words.append(f"pairs agree {percent(measured.agreement)}")
+    return "; ".join(words)
+
+
+def _independence(measured: CriterionResult) -> str:
+    found = measured.independence
+    evidence = f" ({', '.join(found.evidence)})" if found.evidence else ""
+    return f"{found.status}{evidence}: {found.effective} effective of {measured.valid}"
+
+
+def _cost(result: HarnessResult) -> str:
+    usage = result.usage
+    words = [counted(usage.calls, "call"), counted(usage.attempts, "attempt")]
+    tokens = tokens_text(usage, number=grouped)
+    words.append("tokens unknown" if tokens is None else f"{tokens} tokens")
+    if usage.latency_s is not None:
+        words.append(f"{usage.latency_s:,.1f} s")
+    if usage.rewrites:
+        words.append(counted(usage.rewrites, "rewrite"))
+    if usage.reused:
+        words.append(f"{usage.reused} re-used from {', '.join(reused_from(result.rows))}")
+    return ", ".join(words)
+
+
+def _part(part: PerturbationSummary, measured: CriterionResult, tones: Tones) -> list[Any]:
+    counts = [
+        [verdict_text(verdict), count, tones.of(measured.criterion, verdict)]
+        for verdict, count in part.sample_distribution.items()
+    ]
+    flip = "" if part.flip_rate is None else percent(part.flip_rate)
+    return [part.name, part.swapped, part.asked, part.valid, counts, flip]
+
+
+def _reasons(rows: Sequence[VerdictRow], row: CaseRow, tones: Tones) -> list[Document]:
+    """Return every sample with a verdict, by verdict: the decision first, then what speaks against it."""
+    groups: dict[Verdict, list[VerdictRow]] = {verdict: [] for verdict in _ordered(row.measured)}
+    for one in rows:
+        if one.verdict is not None:
+            groups.setdefault(one.verdict, []).append(one)
+    against = dissent(row.result, row.measured.criterion)
+    return [
+        {
+            "verdict": verdict_text(verdict),
+            "tone": tones.of(row.measured.criterion, verdict),
+            "decided": verdict == row.measured.verdict,
+            "samples": [_sample(one, strongest=one is against) for one in given],
+        }
+        for verdict, given in groups.items()
+    ]
+
+
+def _ordered(measured: CriterionResult) -> list[Verdict]:
+    verdicts = list(measured.sample_distribution)
+    if measured.numeric:
+        return sorted(verdicts, key=float)  # type: ignore[arg-type]
+    return sorted(verdicts, key=lambda verdict: verdict != measured.verdict)
+
+
+def _sample(row: VerdictRow, *, strongest: bool) -> list[Any]:
+    text = row.reasoning or row.raw or ""
+    return [row.perturbation, row.repetition + 1, row.swapped, strongest, *_kept(text)]
+
+
+def _kept(text: str) -> tuple[str, str]:
+    """Return a text, and a word about one that was not kept."""
+    if not text:
+        return "", "no reasons in the log"
+    return ("", "only a hash was kept") if text.startswith(_HASH) else (text, "")
+
+
+def _failure(row: VerdictRow) -> list[Any]:
+    return [row.perturbation, row.repetition + 1, row.swapped, row.outcome, row.error or "", *_kept(row.raw or "")[:1]]
+
+
+def texts_of(case_texts: Mapping[str, str]) -> list[list[str]]:
+    """Return a case's texts, field by field, without empty ones."""
+    return [[name, text] for name, text in case_texts.items() if text]
 
 
 _MOST_BADGES = 6
 _AT_ONCE = 200  # rows of one piece of the table; later pieces cost nothing until the script needs them
+_SCRIPTS = ("details.js", "table.js", "main.js")
 _STATES = {
     "budget_exhausted": "stopped: the budget is used up",
     "judge_down": "stopped: a judge is down",
@@ -159,20 +398,26 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
     mine: dict[str, list[HarnessResult]] = {section.judge: [] for section in report.judges}
     for result in report.results:
         mine[result.judge].append(result)
-    page = environment().get_template("page.html")
+    page, found = environment().get_template("page.html"), run_finding(report, gates, has_page=True)
+    source = PurePath(report.source).name or report.source
     return page.render(
         style=style(),
-        script=script(),
+        script=script(*_SCRIPTS),
+        heading=f"{found.answer} ({source})",
+        found=found,
+        sections=list(_sections(gates=(gates or report.gates) is not None)),
         title=_title(report),
         report=report,
-        source=PurePath(report.source).name or report.source,
+        source=source,
         state=_STATES.get(report.state, report.state_text),
         headlines=lines,
+        not_simultaneous=not_simultaneous(report),
         columns=column_names(lines),
         gates=gates or report.gates,
         gates_of_run=gates is None,
         most_badges=_MOST_BADGES,
         judges=[judge_card(section, mine[section.judge], tones) for section in report.judges],
+        together=tuple(together_sections(report.together)),
         annotators=annotators_section(report),
         table=table,
         at_once=_AT_ONCE,
@@ -182,6 +427,14 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
         limits=limits(report),
         version=__version__,
     )
+
+
+def _sections(*, gates: bool) -> Iterator[tuple[str, str]]:
+    """Yield the anchors and names of the navigation."""
+    yield "summary", "Finding"
+    if gates:
+        yield "gates", "Gates"
+    yield from (("cases", "Cases"), ("judges", "Judges"), ("boundary", "Not measured"), ("annotators", "Annotators"))
 
 
 def _title(report: RunReport) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.analysis.ranking.classes import NO_DECISION
-from judgeharness_integrations.analysis.ranking.families import pareto
+from judgeharness_integrations.analysis.ranking.families import NO_DECISION, pareto
 from judgeharness_integrations.reporting.figures import (
     COLOURS,
     INK,
@@ -39,7 +38,7 @@ from judgeharness_integrations.reporting.rankplots.style import (
     signed,
     title_of,
 )
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.encoding import p_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -47,8 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from judgeharness_integrations.analysis.ranking.classes import ClassBias, Confusion
-    from judgeharness_integrations.analysis.ranking.families import SelfPreference, Variant
+    from judgeharness_integrations.analysis.ranking.families import ClassBias, Confusion, SelfPreference, Variant
 
 _REASON = 60  # letters
 _COLUMNS = (5, 8, 8)  # letters of the title that end where the numbers do
@@ -100,7 +98,7 @@ def _note(one: SelfPreference) -> str:
 
 _BASE = "base prompt"
 _NOTE = "hollow: base prompt; line: variants that none beats at their tokens"
-_RIGHT = "right of all labelled"
+_RIGHT = "labelled cases judged right"
 _BARS = "; bars: 95 % interval of the difference to the base"
 
 
@@ -222,7 +220,9 @@ def _differences(variants: Sequence[Variant], folder: Path, looks: Mapping[str, 
         draw_rows(axes, rows)
         name_rows(axes, [one.judge for one in variants])
         note_rows(axes, rows, title="difference   p   right")
-        axes.set_xlabel("right of all labelled minus that of the base prompt, percentage points; bars: 95 % interval")
+        axes.set_xlabel(
+            "labelled cases judged right minus that of the base prompt, percentage points; bars: 95 % interval"
+        )
         head(figure, "Prompt variants against the base prompt, on the same pairs", "p: adjusted over all variants")
         return save_figure(figure, folder, "variants_difference")
 

@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from judgeharness_integrations.analysis.ranking.credits import Floats
-    from judgeharness_integrations.analysis.ranking.curation import Curation
+    from judgeharness_integrations.analysis.ranking.correctness import Floats
     from judgeharness_integrations.analysis.ranking.families import ParetoPoint
     from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
-    from judgeharness_integrations.analysis.ranking.studying import AuditCurve
+    from judgeharness_integrations.analysis.ranking.studying import AuditCurve, Curation
 
 METHOD_NAMES: Final = {
     "bradley-terry": "Elo (Bradley-Terry)",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError, UnknownNameError
 from judgeharness_integrations.analysis.aggregation.rules import rule
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, Plan, plan_cases

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
 from judgeharness_integrations.analysis.checking.properties.excess import PERTURBED, property_of
-from judgeharness_integrations.analysis.checking.report import PropertyCheck
+from judgeharness_integrations.analysis.checking.statistics import PropertyCheck
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.judge import Judge, as_judge
 from judgeharness_integrations.judging.perturbations import Context
-from judgeharness_integrations.judging.recording import unrecorded
+from judgeharness_integrations.judging.running import unrecorded
 from judgeharness_integrations.testing.checking.asking import (
     Asked,
     CheckPlan,
@@ -31,7 +31,7 @@ from judgeharness_integrations.testing.checking.asking import (
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, probe_name
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.checking.report import CheckReport, WorstCase
+    from judgeharness_integrations.analysis.checking.statistics import CheckReport, WorstCase
     from judgeharness_integrations.judging.cases import Case, Criterion
     from judgeharness_integrations.judging.judge import JudgeLike
     from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.probes import AdversarialProbe
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["acheck_judge", "check_judge", "explained", "notes", "plan_check", "with_shown"]
+__all__ = ["acheck_judge", "check_judge", "plan_check"]
 
 
 _POSITION = "position"
@@ -111,6 +111,7 @@ _MOST: Final = 500
 
 
 _LEAD: Final = 80  # of what stands before the change
+_BETWEEN: Final = "\n\n"  # several texts that changed
 
 
 def with_shown(
@@ -131,23 +132,41 @@ def with_shown(
     cases = {case.case_id: case.plan.case for case in plan.cases}
 
     def with_text(worst: WorstCase) -> WorstCase:
-        return replace(
-            worst, shown=_changed_text(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed)
-        )
+        cuts = _changed_text(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed)
+        return replace(worst, shown=_BETWEEN.join(cut.text for cut in cuts) if cuts else None, changed=_spans(cuts))
 
     found = (replace(check, worst=tuple(map(with_text, check.worst))) for check in report.properties)
     return replace(report, properties=tuple(found))
 
 
-def _changed_text(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A text around its change, and from where to where the change brought it in; equal ends: it took something out."""
+
+    text: str
+    start: int
+    end: int
+
+
+def _changed_text(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> list[_Cut]:
     if change is None or not isinstance(case, (str, AnswerCase)):
-        return None
+        return []
     changed = _changed(case, change, f"{seed}|{worst.case_id}|{change.name}")
     before, after = _texts(case), _texts(changed)
     if not after or sorted(before) == sorted(after):  # only their order changed
-        return None
+        return []
     pairs = [(old, new) for old, new in zip_longest(before, after, fillvalue="") if old != new]
-    return "\n\n".join(_cut(old, new, _MOST // len(pairs)) for old, new in pairs)
+    return [_cut(old, new, _MOST // len(pairs)) for old, new in pairs]
+
+
+def _spans(cuts: Sequence[_Cut]) -> tuple[tuple[int, int], ...]:
+    """Return where the changes stand in the cuts that were joined."""
+    found, place = list[tuple[int, int]](), 0
+    for cut in cuts:
+        if cut.start < cut.end:
+            found.append((place + cut.start, place + cut.end))
+        place += len(cut.text) + len(_BETWEEN)
+    return tuple(found)
 
 
 def _changed(case: Case, change: Perturbation, seed: str) -> Case:
@@ -178,12 +197,21 @@ def _texts(case: Case) -> list[str]:
     return [*case.all_texts(), names, presentation.instructions or "", form]
 
 
-def _cut(before: str, after: str, most: int) -> str:
+def _cut(before: str, after: str, most: int) -> _Cut:
     """Return a text around its first change."""
-    same = next((place for place, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), len(before))
+    same = _alike(before, after)
+    kept = _alike(before[same:][::-1], after[same:][::-1])
     start = max(0, min(same - _LEAD, len(after) - most))
     piece = after[start : start + most]
-    return f"{'…' if start else ''}{piece}{'…' if start + most < len(after) else ''}"
+    lead = "…" if start else ""
+    ends = (min(place - start, most) + len(lead) for place in (same, len(after) - kept))
+    return _Cut(f"{lead}{piece}{'…' if start + most < len(after) else ''}", *ends)
+
+
+def _alike(first: str, second: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (old, new) in pairs if old != new), min(len(first), len(second)))
 
 
 _NO_VERDICT = "the judge gave no verdict of any case as it is: there was nothing to attack"

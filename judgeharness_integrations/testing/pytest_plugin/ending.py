@@ -18,13 +18,12 @@ from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.spending import UsageSums, bill_of
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.judging.importing import imported_rule
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.judging.functionsource import imported_rule
+from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.gate import Gates
-    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.gates.gate import GateReport, Gates
     from judgeharness_integrations.analysis.runs.report import OnAbstain
     from judgeharness_integrations.analysis.usage import Usage
 

@@ -17,7 +17,7 @@ from judgeharness_integrations.reporting.text import dissent, headline, rational
 from judgeharness_integrations.testing.pytest_plugin.ending import properties
 from judgeharness_integrations.testing.pytest_plugin.settings import OnAbstention, chosen
 from judgeharness_integrations.testing.pytest_plugin.suite import marker_keys
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ _ATTACHED: Final = "judgeharness"  # results, on a test's report
 _NOT_GRADED: Final = "judgeharness_not_graded"
 _MARKER: Final = (
     "judgeharness(preset=, shape=, perturbations=, repetitions=, aggregation_rule=, calibration=, certificate=, "
-    "on_abstain=, max_calls=, min_consistency=, ...): how the fixture `judgeharness` measures; the keys of `harness:` "
-    "in configuration files. Markers of modules, classes and tests add up, the nearest wins."
+    "passport=, on_abstain=, max_calls=, min_consistency=, ...): how the fixture `judgeharness` measures; the keys of "
+    "`harness:` in configuration files. Markers of modules, classes and tests add up, the nearest wins."
 )
 
 

@@ -20,7 +20,9 @@ class Option:
 
 
 OPTIONS = (
-    Option("preset", "string", "NAME", "Design of every evaluation: single, quick, standard (default) or thorough."),
+    Option(
+        "preset", "string", "NAME", "Design of every evaluation: single, quick, cheap, standard (default), thorough."
+    ),
     Option(
         "shape", "string", "SHAPE", "What judges answer: pairwise, labels, scores or any; else judge and case tell it."
     ),
@@ -28,7 +30,8 @@ OPTIONS = (
         "config",
         "string",
         "FILE",
-        "YAML, TOML or JSON file, also of a run: harness, execution, calibration, certificate, keep, gates are used.",
+        "YAML, TOML or JSON file, also of a run: harness, execution, calibration, certificate, passport, keep, gates "
+        "are used.",
     ),
     Option(
         "out",

@@ -43,6 +43,7 @@ class _Marker(_Unfinished):
 
     calibration: str | None = None
     certificate: str | None = None
+    passport: str | None = None
     on_abstain: Literal["fail", "skip", "pass"] | None = None
     max_calls: int | None = Field(default=None, ge=1)
     min_consistency: float | None = Field(default=None, ge=0, le=1)
@@ -57,6 +58,7 @@ class _Suite(BaseModel):
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
     certificate: str | None = None
+    passport: str | None = None
     gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
 

@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
-from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.certifying.certificate import held_text
+from judgeharness_integrations.judging.adapterkit import shape_of, standard_for
 from judgeharness_integrations.judging.cases import Case, PairwiseCase
 from judgeharness_integrations.judging.config.building import (
     build_calibration,
     build_certificate,
     build_harness_options,
 )
-from judgeharness_integrations.judging.defaulting import shape_of, standard_for
-from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.prices import prices_of
-from judgeharness_integrations.judging.recording import asked_by, case_texts, recording
+from judgeharness_integrations.judging.running import asked_by, case_texts, recording
+from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.reporting.calibrationtext import anchor_text
-from judgeharness_integrations.reporting.gates import gates_section
-from judgeharness_integrations.reporting.measured import measured_table
+from judgeharness_integrations.reporting.measured import gates_section, last_lines, measured_table
 from judgeharness_integrations.reporting.runsection import measured_entries
 from judgeharness_integrations.reporting.sections import Block, Section
 from judgeharness_integrations.reporting.text import cost_text
@@ -50,16 +49,16 @@ from judgeharness_integrations.testing.pytest_plugin.settings import (
     layered,
     read_marker,
 )
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.encoding import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.analysis.runs.report import JudgeSection, OnAbstain
+    from judgeharness_integrations.judging.calibrating import CalibrationSet
     from judgeharness_integrations.judging.config.schema import Config
-    from judgeharness_integrations.judging.labelset import CalibrationSet
 
 
-_ASKING = ("calibration", "certificate", "max_calls")  # of the harness, but not of its design
+_ASKING = ("calibration", "certificate", "passport", "max_calls")  # of the harness, but not of its design
 _CHECKING = ("on_abstain", "min_consistency")  # not of the harness
 
 
@@ -135,24 +134,21 @@ class Designer:
         design = {name: value for name, value in wanted.items() if name not in _ASKING}
         keys = {"shape": shape} | layered(self._design, design)
         finished = finished_harness(keys, where="the design in force")
-        file = self._file.model_copy(update={"harness": finished})
-        options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | self._anchor(wanted)
+        file = self._file.model_copy(update={"harness": finished} | self._held(wanted, "certificate", "passport"))
+        options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | build_certificate(file)
+        options |= self._held(wanted, "calibration") or build_calibration(file)
         options |= {"budget": self.budget}
         options["max_calls"] = wanted.get("max_calls", file.execution.max_calls)
         standard = finished.preset in (None, "standard") and not any(name in keys for name in BY_PRESET)
-        if judge is None or not standard:
+        if judge is None or not standard or file.passport is not None:
             return JudgeHarness(**options)
         return standard_for(
             judge, finished.shape, **{name: value for name, value in options.items() if name not in BY_PRESET}
         )
 
-    def _anchor(self, keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the calibration and the certificate: the marker's, else the file's."""
-        given = {
-            name: self._root / Path(keys[name]).expanduser() for name in ("calibration", "certificate") if name in keys
-        }
-        calibration = {} if "calibration" in given else build_calibration(self._file)
-        return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given
+    def _held(self, keys: Mapping[str, Any], *names: str) -> dict[str, str]:
+        """Return which of the files that a marker may name in place of the configuration's it names."""
+        return {name: str(self._root / Path(keys[name]).expanduser()) for name in names if name in keys}
 
 
 @dataclass(kw_only=True)
@@ -420,6 +416,7 @@ def _blocks(suite: Suite) -> Iterator[Block]:
         yield from _repeated(ending)
         yield from (f"written: {path}" for path in ending.written)
         yield from ending.problems
+        yield from last_lines(ending.gates)
 
 
 def _about(section: JudgeSection) -> Iterator[str]:

@@ -5,11 +5,12 @@ from judgeharness_integrations.testing.selftest.check import (
     FailureCheck,
     IntervalCheck,
     Point,
+    PointFound,
     PowerCheck,
     PromiseCheck,
     SizeCheck,
 )
-from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport, run_selftest
+from judgeharness_integrations.testing.selftest.report import CheckFound, SelftestReport, run_selftest
 
 __all__ = [
     "AlarmCheck",

@@ -8,30 +8,31 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally, advantage
-from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
-from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Coefficient
-from judgeharness_integrations.analysis.agreement.closeness import closeness
+from judgeharness_integrations.analysis.agreement.closeness import Ballots, Replies, closeness
 from judgeharness_integrations.analysis.agreement.hypothesis import (
+    Advantage,
+    Tally,
+    advantage,
     clustered_test,
     rho_difference,
     t_test,
     tango_test,
     winning_rate,
 )
-from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.kappa import Bootstrap, Coefficient, alpha, cohen, fleiss, gwet
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.agreement.ratings import Ratings
 from judgeharness_integrations.analysis.calibration.items import Judged
-from judgeharness_integrations.analysis.calibration.rightness import macro_f1
+from judgeharness_integrations.analysis.calibration.rates import macro_f1
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
-from judgeharness_integrations.analysis.statistics.means import Z95, t_quantile
+from judgeharness_integrations.analysis.statistics.means import normal_interval, t_quantile
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,
     Interval,
     IntervalCheck,
     Point,
+    Simulated,
     Simulation,
     SizeCheck,
     each,
@@ -39,7 +40,7 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
     interval_of,
 )
-from judgeharness_integrations.testing.selftest.proportions import equal_clusters
+from judgeharness_integrations.testing.selftest.proportions import equal_clusters, errors_table
 
 _DRAWS = Bootstrap(replicates=1000)
 Pair = tuple[str, str]
@@ -55,12 +56,6 @@ def planted_table(rate: float, agreement: float) -> Floats:
     """
     both = rate * (1 - rate) * agreement
     return np.array([rate**2 + both, rate * (1 - rate) - both, rate * (1 - rate) - both, (1 - rate) ** 2 + both])
-
-
-def errors_table(point: Point) -> Floats:
-    """Return the cells (4,) of labels of this rate and a judge with this sensitivity and specificity."""
-    rate, yes, no = point["rate"], point["sensitivity"], point["specificity"]
-    return np.array([rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no])
 
 
 def true_kappa(cells: Floats) -> float:
@@ -81,11 +76,10 @@ def true_ac1(cells: Floats) -> float:
 def _two(interval: Callable[..., Interval], truth: Callable[[Floats], float]) -> Simulation:
     """Return the simulation of two raters; `interval` takes the counts of the four cells."""
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         cells = errors_table(point) if "sensitivity" in point else planted_table(point["rate"], point["kappa"])
         drawn = generator.multinomial(int(point["n"]), cells, size=replicates)
-        low, high = each_distinct(list(drawn.T), interval)
-        return low, high, truth(cells)
+        return *each_distinct(list(drawn.T), interval), truth(cells)
 
     return simulate
 
@@ -96,11 +90,11 @@ def _three(coefficient: Callable[[Ratings], Coefficient]) -> Simulation:
     Where all of them have the same rate, Fleiss' kappa and Krippendorff's alpha are the intra-class correlation.
     """
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         cells = _three_cells(point["rate"], point["kappa"])
         drawn = generator.multinomial(int(point["n"]), cells, size=replicates)
-        low, high = each_distinct(list(drawn.T), lambda *counts: coefficient(_ratings(_PATTERNS, counts)).interval)
-        return low, high, point["kappa"]
+        limits = each_distinct(list(drawn.T), lambda *counts: coefficient(_ratings(_PATTERNS, counts)).interval)
+        return *limits, point["kappa"]
 
     return simulate
 
@@ -136,7 +130,7 @@ def _standard_error(*cells: int) -> Interval:
     kappa = cohen_kappa({"PASS": {"PASS": one, "FAIL": two}, "FAIL": {"PASS": three, "FAIL": four}})
     if kappa is None or kappa.se is None:
         return None
-    return kappa.value - Z95 * kappa.se, kappa.value + Z95 * kappa.se
+    return normal_interval(kappa.value, kappa.se)
 
 
 def _calibration_ac1(*cells: int) -> Interval:
@@ -226,14 +220,13 @@ def drawn_answers(
 
 
 def _scale(coefficient: Callable[[Ratings], Coefficient]) -> Simulation:
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         categories = int(point["categories"])
         answers = drawn_answers(
             generator, kappa=point["kappa"], categories=categories, items=int(point["n"]), replicates=replicates
         )
         scale = range(categories)
-        low, high = each(coefficient(Ratings.of_numbers(grid_, scale=scale)).interval for grid_ in answers)
-        return low, high, point["kappa"]
+        return *each(coefficient(Ratings.of_numbers(grid_, scale=scale)).interval for grid_ in answers), point["kappa"]
 
     return simulate
 
@@ -249,12 +242,11 @@ def _of_clusters(cells: Floats, point: Point, replicates: int, generator: np.ran
 def _clustered(
     interval: Callable[[Sequence[Pair], list[int]], Interval], truth: Callable[[Floats], float]
 ) -> Simulation:
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         cells = planted_table(point["rate"], point["kappa"])
         drawn = _of_clusters(cells, point, replicates, generator)
         keys = equal_clusters(int(point["clusters"]), int(point["size"])).tolist()
-        low, high = each(interval([_CELLS[cell] for cell in row], keys) for row in drawn.tolist())
-        return low, high, truth(cells)
+        return *each(interval([_CELLS[cell] for cell in row], keys) for row in drawn.tolist()), truth(cells)
 
     return simulate
 
@@ -276,7 +268,7 @@ def _bootstrap(pairs: Sequence[Pair], keys: list[int]) -> Interval:
     return cohen(Ratings.of_labels(codes, categories=2, clusters=keys), bootstrap=_DRAWS).interval
 
 
-def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     cells = errors_table(point) if "sensitivity" in point else planted_table(point["rate"], point["kappa"])
 
     def interval(*counts: int) -> Interval:
@@ -284,8 +276,7 @@ def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> 
         return interval_of(macro_f1(items, range(len(items))))
 
     drawn = generator.multinomial(int(point["n"]), cells, size=replicates)
-    low, high = each_distinct(list(drawn.T), interval)
-    return low, high, true_macro_f1(cells)
+    return *each_distinct(list(drawn.T), interval), true_macro_f1(cells)
 
 
 def true_macro_f1(cells: Floats) -> float:
@@ -440,16 +431,15 @@ def true_rho(human: float, candidate: float) -> float:
     return total
 
 
-def _rho(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _rho(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     found = (winning_rate(_advantages(point, generator)[0]) for _ in range(replicates))
-    low, high = each(None if rate is None else rate.interval for rate in found)
-    return low, high, true_rho(point["human"], point["first"])
+    return *each(None if rate is None else rate.interval for rate in found), true_rho(point["human"], point["first"])
 
 
-def _difference(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _difference(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     pairs = (_advantages(point, generator) for _ in range(replicates))
-    low, high = each(rho_difference(*pair, min_instances=_LEAST).interval for pair in pairs)
-    return low, high, true_rho(point["human"], point["first"]) - true_rho(point["human"], point["second"])
+    truth = true_rho(point["human"], point["first"]) - true_rho(point["human"], point["second"])
+    return *each(rho_difference(*pair, min_instances=_LEAST).interval for pair in pairs), truth
 
 
 _EDGE = grid(n=(50, 100, 300), epsilon=(0.1, 0.2), candidate=(0.05, 0.2))

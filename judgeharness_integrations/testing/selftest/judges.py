@@ -11,9 +11,8 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations.analysis.checking.conformance import check_rows
-from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
-from judgeharness_integrations.analysis.ranking.contrasts import Contrast, contrasts_of, order_effect
-from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit, Contrast, contrasts_of, order_effect
+from judgeharness_integrations.analysis.ranking.correctness import Credits
 from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, JointFit
 from judgeharness_integrations.analysis.ranking.rating import Method, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
@@ -29,6 +28,7 @@ from judgeharness_integrations.testing.selftest.check import (
     Point,
     PowerCheck,
     Reports,
+    Simulated,
     SizeCheck,
     each,
     grid,
@@ -86,9 +86,7 @@ def _contrast(point: Point, generator: np.random.Generator, method: Method) -> t
     return found, -1.0 if found.judge == "0" else 1.0
 
 
-def difference_intervals(
-    point: Point, replicates: int, generator: np.random.Generator, *, method: Method
-) -> tuple[Floats, Floats, float]:
+def difference_intervals(point: Point, replicates: int, generator: np.random.Generator, *, method: Method) -> Simulated:
     """Simulate intervals of the difference between the best judge and the worst, in Elo."""
 
     def interval() -> Interval:
@@ -98,11 +96,10 @@ def difference_intervals(
         (low, high), sign = found[0].ci95, found[1]
         return (low, high) if sign > 0 else (-high, -low)
 
-    low, high = each(interval() for _ in range(replicates))
-    return low, high, ELO_POINTS * point["gap"]
+    return *each(interval() for _ in range(replicates)), ELO_POINTS * point["gap"]
 
 
-def _elo(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _elo(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """The best judge's Elo, judges' mean at 1500."""
 
     def interval() -> Interval:
@@ -112,8 +109,7 @@ def _elo(point: Point, replicates: int, generator: np.random.Generator) -> tuple
         middle, half = float(fit.elo[-1]) - 1500, Z95 * float(fit.se[-1])
         return middle - half, middle + half
 
-    low, high = each(interval() for _ in range(replicates))
-    return low, high, ELO_POINTS * point["gap"] / 2
+    return *each(interval() for _ in range(replicates)), ELO_POINTS * point["gap"] / 2
 
 
 def _test(point: Point, replicates: int, generator: np.random.Generator) -> Floats:
@@ -121,7 +117,7 @@ def _test(point: Point, replicates: int, generator: np.random.Generator) -> Floa
     return np.array([np.nan if one is None or one[0].p is None else one[0].p for one in found])
 
 
-def _order(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _order(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     def interval() -> Interval:
         logits = _abilities(point) - generator.standard_normal((int(point["pairs"]), 1))
         first, second = (
@@ -131,8 +127,7 @@ def _order(point: Point, replicates: int, generator: np.random.Generator) -> tup
         found = order_effect(first, second)
         return None if found is None else found.ci95
 
-    low, high = each(interval() for _ in range(replicates))
-    return low, high, ELO_POINTS * point["effect"]
+    return *each(interval() for _ in range(replicates)), ELO_POINTS * point["effect"]
 
 
 _FEW = grid(judges=(3, 6, 21), gap=(1.5,), pairs=(100,))
@@ -347,31 +342,23 @@ def _fault(
     *,
     kind: str = "pairwise",
     fast: int = 1,
+    of: Callable[[float], object] = float,
     **more: Any,
 ) -> PowerCheck:
-    """Return the check of a fault that is a number of the simulated judge."""
+    """Return the check of a fault that is a number of the simulated judge, or that `of` makes of one."""
     fixed = {**_QUIET, "kind": kind, **more}
     return PowerCheck(
         name=f"fault: {name}{'' if kind == 'pairwise' else f', {kind}'}",
         points=grid(n=(_CASES,), **{parameter: strengths}),
-        simulate=named(lambda point: {**fixed, parameter: point[parameter]}, properties),
+        simulate=named(lambda point: {**fixed, parameter: of(point[parameter])}, properties),
         declared=2,
         fast=fast,
     )
 
 
-def _obeying(
-    name: str, strengths: Sequence[float], *, kind: str = "pairwise", fast: int = 1, **more: Any
-) -> PowerCheck:
+def _obeying(name: str, strengths: Sequence[float], **more: Any) -> PowerCheck:
     """Return the check of a judge that does what a probe is after, with this chance."""
-    fixed = {**_QUIET, "kind": kind, **more}
-    return PowerCheck(
-        name=f"fault: {name}{'' if kind == 'pairwise' else f', {kind}'}",
-        points=grid(n=(_CASES,), obeys=strengths),
-        simulate=named(lambda point: {**fixed, "obeys": {name: point["obeys"]}}, (name,)),
-        declared=2,
-        fast=fast,
-    )
+    return _fault(name, "obeys", strengths, (name,), of=lambda chance: {name: chance}, **more)
 
 
 _WORDING = ("paraphrase", "prompt_variant")

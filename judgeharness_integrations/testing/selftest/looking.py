@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,10 @@ from numpy.typing import NDArray
 from judgeharness_integrations.analysis.calibration.drift import DEFAULT_ALPHA
 from judgeharness_integrations.analysis.certifying.measuring import step_tests
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
-from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, wrong_evidence
-from judgeharness_integrations.analysis.sequential.processes import most_below
+from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, most_below, wrong_evidence
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
-from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck, grid
+from judgeharness_integrations.testing.selftest.check import Bools, Check, Floats, Point, PromiseCheck, grid
 
-Bools: TypeAlias = NDArray[np.bool_]
 _NEEDED: Final = math.log(2 / ALPHA)
 _CELLS: Final = 1_000_000
 _TOGETHER: Final = 5  # cases of a cluster: gates about a population take clusters of one size
@@ -48,52 +47,61 @@ def passes_at_some_look(
     return found
 
 
-def _chunks(studies: int, cells: int) -> list[int]:
-    size = max(1, _CELLS // cells)
-    return [min(size, studies - start) for start in range(0, studies, size)]
+def _size(cells: int) -> int:
+    """Return how many studies of so many numbers each are held at once."""
+    return max(1, _CELLS // cells)
+
+
+def _in_chunks(studies: int, size: int, happened: Callable[[int], Bools]) -> Floats:
+    """Return what happened in all studies, so many of which are held at once."""
+    chunks = [min(size, studies - start) for start in range(0, studies, size)]
+    return np.concatenate([happened(count) for count in chunks]).astype(np.float64)
 
 
 def _population(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     looks, bar = int(point["looks"]), point["bar"]
-    found = [
-        passes_at_some_look((generator.random((count, looks)) < bar).astype(np.float64), bar)
-        for count in _chunks(studies, looks)
-    ]
-    return np.concatenate(found).astype(np.float64)
+
+    def passed(count: int) -> Bools:
+        return passes_at_some_look((generator.random((count, looks)) < bar).astype(np.float64), bar)
+
+    return _in_chunks(studies, _size(looks), passed)
 
 
 def _suite(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     """The best suite that does not clear the bar, asked in random order until nothing is left."""
     size, bar = int(point["cases"]), point["bar"]
     cases = np.arange(size) < most_below(bar, size)
-    found = [
-        passes_at_some_look(generator.permuted(np.tile(cases.astype(np.float64), (count, 1)), axis=1), bar, size=size)
-        for count in _chunks(studies, size)
-    ]
-    return np.concatenate(found).astype(np.float64)
+
+    def passed(count: int) -> Bools:
+        orders = generator.permuted(np.tile(cases.astype(np.float64), (count, 1)), axis=1)
+        return passes_at_some_look(orders, bar, size=size)
+
+    return _in_chunks(studies, _size(size), passed)
 
 
 def _clustered(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     """Clusters of five cases whose rates vary as a beta distribution: the cluster is the unit."""
     units, bar = int(point["clusters"]), point["bar"]
     spread = (1 - point["correlation"]) / point["correlation"]
-    found = []
-    for count in _chunks(studies, 24 * units):
+
+    def passed(count: int) -> Bools:
         weights = np.full((count, units), _TOGETHER)
         rates = generator.beta(bar * spread, (1 - bar) * spread, (count, units))
         hits = generator.binomial(weights, rates).astype(np.float64)
-        found.append(passes_at_some_look(hits, bar, weights=weights.astype(np.float64), most=_TOGETHER))
-    return np.concatenate(found).astype(np.float64)
+        return passes_at_some_look(hits, bar, weights=weights.astype(np.float64), most=_TOGETHER)
+
+    return _in_chunks(studies, _size(24 * units), passed)
 
 
 def _scores(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     """Scores on their scale from 0 to 1 whose mean is the bar."""
     looks, bar = int(point["looks"]), point["bar"]
-    found = []
-    for count in _chunks(studies, 24 * looks):
+
+    def passed(count: int) -> Bools:
         scores = generator.beta(bar * _WORTH, (1 - bar) * _WORTH, (count, looks))
-        found.append(passes_at_some_look(scores, bar, weights=np.ones_like(scores)))
-    return np.concatenate(found).astype(np.float64)
+        return passes_at_some_look(scores, bar, weights=np.ones_like(scores))
+
+    return _in_chunks(studies, _size(24 * looks), passed)
 
 
 _BARS: Final = (0.02, 0.17, 0.5, 0.71, 0.93, 0.98)
@@ -192,9 +200,11 @@ def _noise(point: Point) -> Floats:
 def _year(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     chances = _noise(point)
     size = max(1, math.ceil(_CHUNK / len(chances) / 10))
-    chunks = [min(size, studies - start) for start in range(0, studies, size)]
-    found = [daily_alarms(daily_errors(chances, studies=count, generator=generator)) for count in chunks]
-    return np.concatenate(found).astype(np.float64)
+
+    def alarmed(count: int) -> Bools:
+        return daily_alarms(daily_errors(chances, studies=count, generator=generator))
+
+    return _in_chunks(studies, size, alarmed)
 
 
 DRIFTING: tuple[Check, ...] = (

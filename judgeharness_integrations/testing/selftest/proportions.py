@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.calibration.corrected import corrected_rate, corrected_rate_of_counts
-from judgeharness_integrations.analysis.calibration.estimators import ppi_plus_plus, tenenbein
+from judgeharness_integrations.analysis.calibration.estimators import (
+    DoubleSampling,
+    PpiPlusPlus,
+    ppi_plus_plus,
+    tenenbein,
+)
 from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors, score_errors
 from judgeharness_integrations.analysis.calibration.rogangladen import RoganGladen, Sample, rogan_gladen
 from judgeharness_integrations.analysis.calibration.scores import kendall_tau_b, quadratic_kappa, spearman
@@ -23,6 +28,7 @@ from judgeharness_integrations.testing.selftest.check import (
     Interval,
     IntervalCheck,
     Point,
+    Simulated,
     Simulation,
     SizeCheck,
     each,
@@ -30,6 +36,15 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
     interval_of,
 )
+
+
+def errors_table(point: Point) -> Floats:
+    """Return the cells (4,) PASS/PASS, PASS/FAIL, FAIL/PASS, FAIL/FAIL of labels of this rate and a judge.
+
+    The judge has this sensitivity and specificity.
+    """
+    rate, yes, no = point["rate"], point["sensitivity"], point["specificity"]
+    return np.array([rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no])
 
 
 def equal_clusters(clusters: int, size: int, *, large: int = 0) -> NDArray[np.intp]:
@@ -65,14 +80,18 @@ def cluster_effects(
     return found
 
 
-def _wilson(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
-    trials = int(point["n"])
-    successes = generator.binomial(trials, point["rate"], size=replicates)
-    low, high = each_distinct([successes], lambda count: wilson(count, trials))
-    return low, high, point["rate"]
+def _of_rate(interval: Callable[[int, int], Interval]) -> Simulation:
+    """Return the simulation of a rate of so many trials."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
+        n = int(point["n"])
+        hits = generator.binomial(n, point["rate"], size=replicates)
+        return *each_distinct([hits], lambda count: interval(count, n)), point["rate"]
+
+    return simulate
 
 
-def _clustered(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _clustered(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     clusters, size, large = (int(point.get(name, 0)) for name in ("clusters", "size", "large"))
     hits = clustered_hits(
         generator,
@@ -85,15 +104,13 @@ def _clustered(point: Point, replicates: int, generator: np.random.Generator) ->
     )
     keys = equal_clusters(clusters, size, large=large).tolist()
     rates = (Rate.over(row, keys) for row in hits.tolist())
-    low, high = each(None if rate is None else (rate.low, rate.high) for rate in rates)
-    return low, high, point["rate"]
+    return *each(None if rate is None else (rate.low, rate.high) for rate in rates), point["rate"]
 
 
-def _tango(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _tango(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     n, gained, lost = int(point["n"]), point["gained"], point["lost"]
     changed = generator.multinomial(n, [gained, lost, 1 - gained - lost], size=replicates)
-    low, high = each_distinct([changed[:, 0], changed[:, 1]], lambda up, down: tango_interval(up, down, n))
-    return low, high, gained - lost
+    return *each_distinct([changed[:, 0], changed[:, 1]], lambda up, down: tango_interval(up, down, n)), gained - lost
 
 
 def _sign_test(point: Point, replicates: int, generator: np.random.Generator) -> Floats:
@@ -111,7 +128,7 @@ PROPORTIONS: tuple[Check, ...] = (
     IntervalCheck(
         name="rates: Wilson interval",
         points=grid(n=(20, 50, 200, 1000), rate=(0.5, 0.6, 0.7, 0.8, 0.9, 0.95)),
-        simulate=_wilson,
+        simulate=_of_rate(wilson),
         fast=8,
         note="swings with n and rate, as every interval of a count: exactly 0.909 at n=50, rate=0.99",
     ),
@@ -153,20 +170,12 @@ PROPORTIONS: tuple[Check, ...] = (
 _STEADY = 0.5  # share of cases about which even a noisy judge always says the same
 
 
-def _clopper_pearson(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
-    n = int(point["n"])
-    hits = generator.binomial(n, point["rate"], size=replicates)
-    low, high = each_distinct([hits], lambda count: clopper_pearson(count, n))
-    return low, high, point["rate"]
-
-
-def _of_shares(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _of_shares(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """Cases of several samples each, whose rates differ: half of them never have the event."""
     n, samples, rate = int(point["n"]), int(point["samples"]), point["rate"]
     rates = np.where(generator.random((replicates, n)) < _STEADY, 0.0, rate / (1 - _STEADY))
     hits = generator.binomial(samples, rates).sum(axis=1)
-    low, high = each_distinct([hits], lambda count: clopper_pearson(count / samples, n))
-    return low, high, rate
+    return *each_distinct([hits], lambda count: clopper_pearson(count / samples, n)), rate
 
 
 def _flips(point: Point, replicates: int, generator: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -182,11 +191,10 @@ def _flips(point: Point, replicates: int, generator: np.random.Generator) -> tup
     return changed, generator.binomial(base, rates)
 
 
-def _excess(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _excess(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     changed, repeated = _flips(point, replicates, generator)
     pairs = zip(changed / point["probed"], repeated / point["base"], strict=True)
-    low, high = each(excess_interval(*pair) for pair in pairs)
-    return low, high, point["effect"]
+    return *each(excess_interval(*pair) for pair in pairs), point["effect"]
 
 
 def _excess_test(point: Point, replicates: int, generator: np.random.Generator) -> Floats:
@@ -205,7 +213,7 @@ EXCESSES: tuple[Check, ...] = (
     IntervalCheck(
         name="check: Clopper-Pearson interval",
         points=grid(n=(20, 50, 200), rate=(0.05, 0.1, 0.3, 0.5)),
-        simulate=_clopper_pearson,
+        simulate=_of_rate(clopper_pearson),
         fast=6,
         conservative=True,
         note="exact: it never covers less than it says",
@@ -253,7 +261,7 @@ EXCESSES: tuple[Check, ...] = (
 def _other_mix(limits: Callable[[RoganGladen], Interval]) -> Simulation:
     """Return the simulation of labels from another mix: as many positive items as others."""
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         n, m, theta, yes, no = (point[name] for name in ("n", "m", "rate", "sensitivity", "specificity"))
         n, m = int(n), int(m)
         passed = generator.binomial(n, theta * yes + (1 - theta) * (1 - no), size=replicates)
@@ -265,16 +273,15 @@ def _other_mix(limits: Callable[[RoganGladen], Interval]) -> Simulation:
             )
             return None if found is None else limits(found)
 
-        low, high = each_distinct([passed, right1, right0], interval)
-        return low, high, theta
+        return *each_distinct([passed, right1, right0], interval), theta
 
     return simulate
 
 
-def _random(interval: Callable[[Sample], Interval]) -> Simulation:
+def _random(estimator: Callable[[Sample], PpiPlusPlus | DoubleSampling | None]) -> Simulation:
     """Return the simulation of labels that are a random sample of the items; clustered where the point says so."""
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         size = int(point.get("size", 1))
         n, labelled = int(point["n"]), int(point["labels"])
         truth = _truths(point, replicates, generator, size)
@@ -291,8 +298,7 @@ def _random(interval: Callable[[Sample], Interval]) -> Simulation:
             )
             for row, said in zip(truth, judged, strict=True)
         )
-        low, high = each(map(interval, samples))
-        return low, high, point["rate"]
+        return *each(None if one is None else one.interval for one in map(estimator, samples)), point["rate"]
 
     return simulate
 
@@ -307,21 +313,10 @@ def _truths(point: Point, replicates: int, generator: np.random.Generator, size:
     )
 
 
-def _ppi(sample: Sample) -> Interval:
-    found = ppi_plus_plus(sample)
-    return None if found is None else found.interval
-
-
-def _tenenbein(sample: Sample) -> Interval:
-    found = tenenbein(sample)
-    return None if found is None else found.interval
-
-
-def _recommended(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _recommended(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """Simulate what `corrected_rate` recommends for labels that are a random sample."""
     n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
-    yes, no = point["sensitivity"], point["specificity"]
-    cells = [rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no]
+    cells = errors_table(point)
     drawn = generator.multinomial(labels, cells, size=replicates)
     passed = generator.binomial(n - labels, cells[0] + cells[2], size=replicates)
 
@@ -336,11 +331,10 @@ def _recommended(point: Point, replicates: int, generator: np.random.Generator) 
         ).best
         return None if best is None else best.interval
 
-    low, high = each_distinct([*drawn.T, passed], interval)
-    return low, high, rate
+    return *each_distinct([*drawn.T, passed], interval), rate
 
 
-def _abstaining(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _abstaining(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """Simulate it for a judge that abstains more often on negative items."""
     n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
 
@@ -353,8 +347,7 @@ def _abstaining(point: Point, replicates: int, generator: np.random.Generator) -
         best = corrected_rate(judged=judged, labels=known, labels_are="random").best
         return None if best is None else best.interval
 
-    low, high = each(drawn() for _ in range(replicates))
-    return low, high, rate
+    return *each(drawn() for _ in range(replicates)), rate
 
 
 _MIXES = grid(n=(1000,), m=(50, 200), rate=(0.1, 0.5, 0.8), sensitivity=(0.7, 0.9), specificity=(0.7, 0.9))
@@ -398,9 +391,9 @@ CORRECTED_RATES: tuple[Check, ...] = (
         fast=3,
         note="reports withhold it where one of its six counts is below ten",
     ),
-    IntervalCheck(name="corrected rate: PPI++", points=_SAMPLES, simulate=_random(_ppi), fast=3),
+    IntervalCheck(name="corrected rate: PPI++", points=_SAMPLES, simulate=_random(ppi_plus_plus), fast=3),
     IntervalCheck(
-        name="corrected rate: double sampling (Tenenbein)", points=_SAMPLES, simulate=_random(_tenenbein), fast=3
+        name="corrected rate: double sampling (Tenenbein)", points=_SAMPLES, simulate=_random(tenenbein), fast=3
     ),
 )
 
@@ -411,14 +404,13 @@ _Correlation = Callable[[Floats, Floats, Sequence[Hashable]], Estimate | None]
 def _errors(interval: Callable[[ScoreErrors], Interval], truth: Callable[[float], float]) -> Simulation:
     """Return the simulation of normal errors around `bias`, in units of their standard deviation."""
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         clusters, size = int(point["clusters"]), int(point["size"])
         correlation = point.get("correlation", 0.0)
         noise = cluster_effects(generator, correlation=correlation, clusters=clusters, size=size, replicates=replicates)
         keys = equal_clusters(clusters, size).tolist()
         found = (score_errors([(0.0, error) for error in row], keys) for row in (noise + point["bias"]).tolist())
-        low, high = each(None if errors is None else interval(errors) for errors in found)
-        return low, high, truth(point["bias"])
+        return *each(None if errors is None else interval(errors) for errors in found), truth(point["bias"])
 
     return simulate
 
@@ -426,13 +418,14 @@ def _errors(interval: Callable[[ScoreErrors], Interval], truth: Callable[[float]
 _STEPS = (0.8, 0.15, 0.05)  # shares of the errors that are of one, two and three steps
 
 
-def _steps(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _steps(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """Scores of which most agree exactly with gold."""
     shares = [point["exact"], *((1 - point["exact"]) * share for share in _STEPS)]
     errors = generator.choice(len(shares), p=shares, size=(replicates, int(point["n"])))
     found = (score_errors([(0.0, error) for error in row]) for row in errors.tolist())
-    low, high = each(None if one is None else one.mean_absolute_error_interval for one in found)
-    return low, high, sum(size * share for size, share in enumerate(shares))
+    return *each(None if one is None else one.mean_absolute_error_interval for one in found), sum(
+        size * share for size, share in enumerate(shares)
+    )
 
 
 def _folded_mean(bias: float) -> float:
@@ -443,23 +436,21 @@ def _folded_mean(bias: float) -> float:
 def _correlated(correlation: _Correlation, truth: Callable[[float, float], float]) -> Simulation:
     """Return the simulation of two normal columns with correlation `r`, the second shifted by `shift`."""
 
-    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
         n, r, shift = int(point["n"]), point["r"], point.get("shift", 0.0)
         first, other = generator.standard_normal((2, replicates, n))
         second = r * first + math.sqrt(1 - r * r) * other + shift
         found = (correlation(x, y, range(n)) for x, y in zip(first, second, strict=True))
-        low, high = each(map(interval_of, found))
-        return low, high, truth(r, shift)
+        return *each(map(interval_of, found)), truth(r, shift)
 
     return simulate
 
 
-def _mean(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+def _mean(point: Point, replicates: int, generator: np.random.Generator) -> Simulated:
     """Changes of a distance: mostly none, some by a step either way."""
     shares = [point["worse"], point["better"], 1 - point["worse"] - point["better"]]
     changes = generator.choice([1.0, -1.0, 0.0], p=shares, size=(replicates, int(point["n"])))
-    low, high = each(mean_interval(row) for row in changes)
-    return low, high, point["worse"] - point["better"]
+    return *each(mean_interval(row) for row in changes), point["worse"] - point["better"]
 
 
 _ERRORS = (

@@ -1,4 +1,9 @@
-"""The self-test: simulates every check at its points, and reports which of them keep their promise."""
+"""The self-test: simulates every check at its points, and reports which of them keep their promise.
+
+All checks but those of commands: of intervals and tests, reports on simulated judges, rules and workflows.
+
+To add one, declare it beside the function that simulates it, and name it here.
+"""
 
 from __future__ import annotations
 
@@ -7,74 +12,31 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
+from judgeharness_integrations.testing.selftest.agreement import ALT_TESTS, CATEGORIES, KAPPAS
 from judgeharness_integrations.testing.selftest.check import (
+    LEVEL,
     AlarmCheck,
     Check,
     FailureCheck,
     IntervalCheck,
-    Named,
-    Point,
+    Kind,
+    PointFound,
     PowerCheck,
     PromiseCheck,
-    SizeCheck,
+    Verdict,
     point_text,
 )
-
-Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures", "promises"]
-Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss", "kept", "not told", "broken"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointFound:
-    """One planted truth: the share of replicates that covered it (of those with an interval), or that rejected.
-
-    Of a planted fault `rate` is the share of reports that name it and `others` the share that fail another property;
-    `declared` says that its power must reach 80 %. Of a judge without a fault `rate` is the share of reports that fail
-    something, of a promise about failures the share of sequences that break it, `example` being one. `undefined`
-    replicates had no interval or p-value; `rate` is None when all of them had none.
-
-    Of a workflow `rate` is the share of studies in which what is promised happened, with its 95 % interval (`low`,
-    `high`) by Monte Carlo error, `promised` the share it is held to, `p` that of the binomial test against it, and
-    `verdict` what follows at this point.
-    """
-
-    point: Named
-    replicates: int
-    undefined: int
-    rate: float | None
-    others: float | None = None
-    declared: bool = False
-    example: str = ""
-    promised: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    verdict: Verdict | None = None
-
-    def __str__(self) -> str:
-        """Return the point as `n=20, rate=0.9`."""
-        return point_text(self.point)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON keeps it."""
-        kept = ("promised", "low", "high", "p", "verdict") if self.promised is not None else ()
-        return {
-            "point": dict(self.point),
-            "replicates": self.replicates,
-            "undefined": self.undefined,
-            "rate": self.rate,
-            "others": self.others,
-            "declared": self.declared,
-            **{name: getattr(self, name) for name in kept},
-        }
+from judgeharness_integrations.testing.selftest.judges import CLEAN, FAULTS, RANKINGS
+from judgeharness_integrations.testing.selftest.looking import CERTIFYING, DRIFTING, LOOKING
+from judgeharness_integrations.testing.selftest.proportions import CORRECTED_RATES, EXCESSES, PROPORTIONS, SCORES
+from judgeharness_integrations.testing.selftest.rules import FAILURES
+from judgeharness_integrations.testing.selftest.workflows import CHOOSING, LABELLING, PLANNING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,60 +102,7 @@ class SelftestReport:
         }
 
 
-LEVEL: Final = (
-    0.001  # of one point: a self-test of 50 points whose promises are met exactly errs in 5 % of seeds at most
-)
-_LUCK: Final = 0.05
 _ORDER: Final = ("kept", "not told", "broken")
-
-
-def kept(point: Point, hits: int, replicates: int, *, undefined: int, promised: float, at_least: bool) -> PointFound:
-    """Return what studies delivered at a point, and whether that is what was promised.
-
-    The test is the exact one-sided binomial test against the promised share. A promise is `broken` where it rejects,
-    `kept` where what happened is at least (or at most) as frequent as promised, else `not told`. It is not told either
-    where studies are so few that the best they could have shown happens in 5 % of them by luck at the promised share.
-
-    Args:
-        point: the planted truth.
-        hits: studies in which it happened.
-        replicates: studies.
-        undefined: how many of them promised nothing.
-        promised: the share of studies.
-        at_least: whether it is to happen at least so often, or at most.
-
-    """
-    studies = replicates - undefined
-    if not studies:
-        return PointFound(
-            point=point, replicates=replicates, undefined=undefined, rate=None, promised=promised, verdict="not told"
-        )
-    low, high = clopper_pearson(hits, studies)
-    p = _p(hits, studies, promised, at_least=at_least)
-    luck = promised**studies if at_least else (1 - promised) ** studies
-    verdict: Verdict = "not told"
-    if p <= LEVEL:
-        verdict = "broken"
-    elif luck <= _LUCK and (hits >= promised * studies if at_least else hits <= promised * studies):
-        verdict = "kept"
-    return PointFound(
-        point=point,
-        replicates=replicates,
-        undefined=undefined,
-        rate=hits / studies,
-        promised=promised,
-        low=low,
-        high=high,
-        p=p,
-        verdict=verdict,
-    )
-
-
-def _p(hits: int, studies: int, promised: float, *, at_least: bool) -> float:
-    """Return the chance of so few (or so many) where exactly the promised share holds."""
-    if at_least:
-        return float(bdtr(hits, studies, promised))
-    return float(bdtrc(hits - 1, studies, promised)) if hits else 1.0
 
 
 def most_broken(points: Sequence[PointFound]) -> PointFound:
@@ -240,61 +149,41 @@ CRITERIA: dict[Kind, str] = {
 _Beyond = tuple[Verdict, str]
 
 
-def kind_of(check: Check) -> Kind:
-    """Return what kind of check it is, as reports call it."""
-    if isinstance(check, IntervalCheck):
-        return "coverage"
-    if isinstance(check, PowerCheck):
-        return "power"
-    if isinstance(check, AlarmCheck):
-        return "false_alarms"
-    if isinstance(check, PromiseCheck):
-        return "promises"
-    return "failures" if isinstance(check, FailureCheck) else "size"
-
-
 def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> CheckFound:
     """Return what a check found; what is beyond a limit by less than `errors` standard errors is unclear."""
     rates = [point.rate for point in points if point.rate is not None]
     mean = math.fsum(rates) / len(rates) if rates else None
+    promised: dict[str, Any] = {}
     if isinstance(check, PromiseCheck):
-        return _promised(check, points, mean)
-    unmeasured = next((point for point in points if point.rate is None), None)
-    worst = unmeasured or _worst(check, points)
-    if mean is None or unmeasured is not None:
-        verdict, reason = _miss(f"nothing is defined at {worst}")
+        worst, promised = most_broken(points), {"promise": check.promise, "at_least": check.at_least}
+        verdict, reason = worst.verdict or "not told", broken_promises(points, at_least=check.at_least)
     else:
-        verdict, reason = _beyond(check, points, mean, worst, errors=errors)
-        if verdict != "miss" and errors:
-            strictly, told = _beyond(check, points, mean, worst, errors=0.0)
-            if strictly == "miss":
-                verdict, reason = "unclear", f"{told}, but so few replicates cannot tell: see --full"
+        worst = next((point for point in points if point.rate is None), None) or _worst(check, points)
+        verdict, reason = _judged(check, points, mean, worst, errors=errors)
     return CheckFound(
         name=check.name,
-        kind=kind_of(check),
+        kind=check.kind,
         points=points,
         mean=mean,
         worst=worst,
         verdict=verdict,
         reason=reason,
         note=check.note,
+        **promised,
     )
 
 
-def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float | None) -> CheckFound:
-    worst = most_broken(points)
-    return CheckFound(
-        name=check.name,
-        kind="promises",
-        points=points,
-        mean=mean,
-        worst=worst,
-        verdict=worst.verdict or "not told",
-        reason=broken_promises(points, at_least=check.at_least),
-        note=check.note,
-        promise=check.promise,
-        at_least=check.at_least,
-    )
+def _judged(
+    check: Check, points: tuple[PointFound, ...], mean: float | None, worst: PointFound, *, errors: float
+) -> _Beyond:
+    if mean is None or worst.rate is None:
+        return _miss(f"nothing is defined at {worst}")
+    verdict, reason = _beyond(check, points, mean, worst, errors=errors)
+    if verdict != "miss" and errors:
+        strictly, told = _beyond(check, points, mean, worst, errors=0.0)
+        if strictly == "miss":
+            return "unclear", f"{told}, but so few replicates cannot tell: see --full"
+    return verdict, reason
 
 
 def _worst(check: Check, points: tuple[PointFound, ...]) -> PointFound:
@@ -393,72 +282,6 @@ def _error_of_difference(one: PointFound, other: PointFound) -> float:
     return math.sqrt(share * (1 - share) * (1 / one.replicates + 1 / other.replicates))
 
 
-def measured(check: Check, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    """Return what `replicates` of the point at this place of a check show."""
-    if isinstance(check, IntervalCheck):
-        return _covered(check, place, replicates, generator)
-    if isinstance(check, SizeCheck):
-        return _rejected(check, place, replicates, generator)
-    if isinstance(check, PowerCheck):
-        return _named(check, place, replicates, generator)
-    if isinstance(check, PromiseCheck):
-        return _delivered(check, place, replicates, generator)
-    return _alarmed(check, place, replicates, generator) if isinstance(check, AlarmCheck) else _broken(check, place)
-
-
-def _covered(check: IntervalCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    low, high, truth = check.simulate(check.points[place], replicates, generator)
-    undefined = int(np.count_nonzero(np.isnan(low) | np.isnan(high)))
-    hits = int(np.count_nonzero((low <= truth) & (truth <= high)))
-    tried = replicates - undefined
-    rate = hits / tried if tried else None
-    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
-
-
-def _rejected(check: SizeCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    p_values = check.simulate(check.points[place], replicates, generator)
-    undefined = int(np.count_nonzero(np.isnan(p_values)))
-    hits = int(np.count_nonzero(p_values <= 0.05))  # noqa: PLR2004 - the nominal level
-    rate = hits / replicates if undefined < replicates else None  # what is not tested is not rejected
-    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
-
-
-def _named(check: PowerCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    named, others = check.simulate(check.points[place], replicates, generator)
-    return PointFound(
-        point=check.points[place],
-        replicates=replicates,
-        undefined=0,
-        rate=float(named.mean()),
-        others=float(others.mean()),
-        declared=place >= len(check.points) - check.declared,
-    )
-
-
-def _alarmed(check: AlarmCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    failed = check.simulate(check.points[place], replicates, generator)
-    return PointFound(point=check.points[place], replicates=replicates, undefined=0, rate=float(failed.mean()))
-
-
-def _delivered(check: PromiseCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
-    point = check.points[place]
-    happened = check.simulate(point, replicates, generator)
-    undefined = int(np.count_nonzero(np.isnan(happened)))
-    hits = int(np.count_nonzero(happened == 1))
-    return kept(point, hits, replicates, undefined=undefined, promised=check.promised(point), at_least=check.at_least)
-
-
-def _broken(check: FailureCheck, place: int) -> PointFound:
-    tried, broken = check.sequences(check.points[place])
-    return PointFound(
-        point=check.points[place],
-        replicates=tried,
-        undefined=0,
-        rate=len(broken) / tried if tried else None,
-        example=broken[0] if broken else "",
-    )
-
-
 FULL_REPLICATES = 4_000
 FAST_REPLICATES = 400
 _ERRORS = 3.0  # the fast version calls no miss what is within so many standard errors of a binomial share
@@ -488,8 +311,6 @@ def run_selftest(
 
     """
     if checks is None:
-        from judgeharness_integrations.testing.selftest.registry import CHECKS  # noqa: PLC0415 - loads every room
-
         checks = CHECKS
     if seed < 0:
         raise UsageError(f"a seed is a whole number of at least 0, not {seed}.")
@@ -507,28 +328,28 @@ def _chosen(checks: Sequence[Check], only: Sequence[str]) -> Sequence[Check]:
 
 
 def _simulated(check: Check, *, full: bool, seed: int, progress: Callable[[str], None]) -> CheckFound:
-    replicates = _replicates(check, full=full)
+    replicates = check.full_replicates if full else check.fast_replicates
     found: list[PointFound] = []
-    for place in _places(check, full=full):
+    for place in check.places(full=full):
         progress(f"{check.name}: {point_text(check.points[place])}")
         # of the name and not the place among the checks: --only and new checks change nothing
         generator = np.random.default_rng([seed, zlib.crc32(check.name.encode()), place])
-        found.append(measured(check, place, replicates, generator))
+        found.append(check.measured(place, replicates, generator))
     return judged(check, tuple(found), errors=0.0 if full else _ERRORS)
 
 
-def _places(check: Check, *, full: bool) -> range:
-    """Return which points are simulated: the first few in the fast version, of a fault the strongest few."""
-    last = len(check.points)
-    few = last if full else min(last, max(1, check.fast))
-    return range(last - few, last) if isinstance(check, PowerCheck) else range(few)
-
-
-def _replicates(check: Check, *, full: bool) -> int:
-    if isinstance(check, FailureCheck):
-        return 0  # nothing is drawn
-    if isinstance(check, PromiseCheck):
-        return check.full_replicates if full else check.fast_replicates
-    if full:
-        return check.full_replicates if isinstance(check, (PowerCheck, AlarmCheck)) else FULL_REPLICATES
-    return min(FAST_REPLICATES, check.fast_replicates)
+WORKFLOWS: tuple[Check, ...] = (*PLANNING, *LABELLING, *CHOOSING, *DRIFTING, *LOOKING, *CERTIFYING)
+CHECKS: tuple[Check, ...] = (
+    *PROPORTIONS,
+    *KAPPAS,
+    *CATEGORIES,
+    *SCORES,
+    *CORRECTED_RATES,
+    *ALT_TESTS,
+    *RANKINGS,
+    *EXCESSES,
+    *FAULTS,
+    *CLEAN,
+    *FAILURES,
+    *WORKFLOWS,
+)

@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
-from judgeharness_integrations.analysis.aggregation.decision import Decision
-from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
+from judgeharness_integrations.analysis.aggregation.folds import Decision
+from judgeharness_integrations.analysis.aggregation.rules import Rule, decide, quorum, rule
 from judgeharness_integrations.testing.conformance import certain
 from judgeharness_integrations.testing.selftest.check import Check, Enumeration, FailureCheck, Named
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
@@ -18,20 +17,10 @@ Outcomes: TypeAlias = "tuple[Verdict | None, ...]"
 
 
 _LABELS: tuple[Verdict, ...] = ("A", "B", "TIE")
-
-
 _SCORES: tuple[Verdict, ...] = (1, 4, 9)
-
-
 _FAILED: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "ok")
-
-
 _RIGHT = (0.5, 0.6, 0.75, 0.9)  # chances that an answer is right
-
-
 _FAILING = (0.05, 0.2, 0.4, 0.7)  # chances that a sample fails
-
-
 _ROUNDING = 1e-12
 
 
@@ -221,24 +210,12 @@ _STRICT = (
 )
 
 
-_ONE_AT_A_TIME = ("majority", "supermajority(1/2)", "swap_consensus", "net_preference")
-
-
 _NUMBERS = ("median", "median(pass_at=4)", "mean", "trimmed_mean(0.2)", "mode", "expected_score")
 
 
-_LABEL_RULES = (*_STRICT, *_ONE_AT_A_TIME)
-
-
 _N = (2, 3, 4, 5, 6)
-
-
 _EVEN = (2, 4, 6)  # with the two orders unequal nothing is decided
-
-
 _ANY_N = ("majority", "supermajority(1/2)")
-
-
 _ORDERS = ("swap_consensus", "net_preference")
 
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.verdictlog.row import ModelUsage
     from judgeharness_integrations.verdictlog.sql.log import SqlLog
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord, RunState
+    from judgeharness_integrations.verdictlog.sql.runs import RunRecord, RunState
 
 __all__ = ["ModelUsage", "RunRecord", "RunState", "SqlLog"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.verdictlog.encoding import restored, stored
-from judgeharness_integrations.verdictlog.row import TOKENS
+from judgeharness_integrations.verdictlog.row import TOKENS, ModelUsage
 from judgeharness_integrations.verdictlog.sql.store import RUNS, VERDICTS, Store
 
 RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
@@ -50,6 +50,14 @@ class RunRecord:
         """How many cases each of its judges was to be asked about; None where that was not noted."""
         judges = len(self.config.get("judges", ()))
         return None if not judges or self.planned_cases is None else self.planned_cases // judges
+
+    def planned(self, judges: Iterable[str]) -> dict[str, int]:
+        """Return judge -> cases it was to be asked about, where that is known of one.
+
+        Later judges of a cascade are asked about what is left to them, which nobody knows before.
+        """
+        cases, in_turn = self.cases_a_judge, self.config.get("cascade")
+        return {} if cases is None else {name: cases for name in judges if not in_turn or name == in_turn[0]}
 
     @property
     def cases_digest(self) -> str | None:
@@ -165,62 +173,6 @@ def _to_values(given: Mapping[str, Any]) -> dict[str, Any]:
         if values.get(name) is not None:
             values[name] = json.dumps(values[name], default=dict)
     return {name: stored(value) if isinstance(value, str) else value for name, value in values.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelUsage:
-    """What one judge used of one model and tier in a run. Sums that nothing was reported for are None.
-
-    Rows that share a `call_id` are one call, a row without one is a call of its own. An answer is paid for when its
-    call did not fail, or failed with replies that were billed, was not re-used and did not come from a cache; tokens
-    are those of such answers alone.
-
-    Args:
-        judge: its name.
-        model: as the rows name it.
-        service_tier: that served, as the rows name it.
-        rows: number of rows.
-        cases: cases with a row.
-        calls: calls with a row.
-        reused_calls: calls that an earlier run paid for.
-        made_calls: calls that were made: neither re-used nor given up before the first attempt.
-        unreported_calls: answers paid for that reported no tokens.
-        unpriced_calls: answers paid for that did not report both counts, so that their cost is not known.
-        attempts: attempts of all calls.
-        input_tokens: tokens read.
-        output_tokens: tokens written.
-        cached_input_tokens: tokens read from the provider's prompt cache, among `input_tokens`.
-        cache_write_tokens: tokens written to that cache, among them as well.
-        latency_s: sum over calls, in seconds.
-        errors: rows of calls that failed.
-        largest_input: the most tokens one call read.
-        largest_output: the most tokens one call wrote.
-        largest_cache_write: the most tokens one call wrote to the provider's prompt cache.
-        least_cached_input: the fewest tokens one call read from that cache.
-
-    """
-
-    judge: str
-    model: str | None
-    service_tier: str | None = None
-    rows: int
-    cases: int
-    calls: int
-    reused_calls: int = 0
-    made_calls: int = 0
-    unreported_calls: int = 0
-    unpriced_calls: int = 0
-    attempts: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    latency_s: float | None = None
-    errors: int = 0
-    largest_input: int | None = None
-    largest_output: int | None = None
-    largest_cache_write: int | None = None
-    least_cached_input: int | None = None
 
 
 _USAGE_FIELDS = tuple(one.name for one in fields(ModelUsage))

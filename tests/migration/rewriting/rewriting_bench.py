@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
+from judgeharness_integrations.migration.modules import Source
 from judgeharness_integrations.migration.rewriting import rewritten
 from judgeharness_integrations.migration.rewriting.changes import Level, Rewrite
-from judgeharness_integrations.migration.sources import Source
 
 __all__ = ["after", "rewrite"]
 

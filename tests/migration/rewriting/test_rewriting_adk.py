@@ -13,10 +13,10 @@ pytest.importorskip("libcst")
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeharness_integrations.migration.modules import ConfigSource, SourceError
 from judgeharness_integrations.migration.rewriting import Migration, migrated, rewritten
 from judgeharness_integrations.migration.rewriting.adk import JsonObject, json_document, rewritten_config
 from judgeharness_integrations.migration.rewriting.changes import Level, Rewrite
-from judgeharness_integrations.migration.sources import ConfigSource, SourceError
 
 RUBRIC = "rubric_based_final_response_quality_v1"
 MEMBERS = ('"perturbations": ["none"]', '"aggregation_rule": "majority"')

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("libcst")
 
 from judgeharness_integrations.migration.inspection import Inspection
+from judgeharness_integrations.migration.modules import Source, python_files
 from judgeharness_integrations.migration.rewriting import migrated, rewritten
 from judgeharness_integrations.migration.rewriting.changes import Level
 from judgeharness_integrations.migration.rules import RULES
-from judgeharness_integrations.migration.sources import Source, python_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.untraced]
 
@@ -62,7 +62,7 @@ def test_the_scanner_finds_no_bare_judge_where_one_was_wrapped(path: Path) -> No
         left = Counter((one.framework, one.kind) for one in found.by_hand)
         assert not Counter((str(one.framework), one.kind) for one in inspection.judges) - left
         for code in ("JH001", "JH002"):
-            sites = (one.site for one in RULES[code].python(inspection))
+            sites = (one.site for one in RULES[code].findings(inspection))
             assert not Counter((str(site.framework), site.kind) for site in sites if site is not None) - left
 
 

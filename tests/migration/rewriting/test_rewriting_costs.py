@@ -42,6 +42,7 @@ def test_a_loop_over_a_literal_makes_as_many_judges(text: str) -> None:
     assert note.endswith(" makes 3 judges; the calls are those of all of them.")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

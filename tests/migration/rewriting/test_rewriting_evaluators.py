@@ -220,6 +220,7 @@ def test_an_object_of_another_file_that_is_called_is_wrapped_where_it_is_given(t
     assert (report := scan([root])).judges == report.harnessed == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("signature", ["def __call__(self, run, example)", "async def __call__(self, outputs)"])
 @pytest.mark.parametrize(("before", "given"), [("", "Same(strict=True)"), ("same = Same()\n", "same")])
 def test_an_object_that_is_called_like_a_function_is_wrapped(signature: str, before: str, given: str) -> None:

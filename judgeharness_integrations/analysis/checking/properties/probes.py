@@ -12,13 +12,14 @@ from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.analysis.checking.properties.excess import (
     NOTHING_AS_IT_IS,
     Event,
+    Lean,
     Stratum,
     excess_finding,
     excess_of,
+    lean_finding,
     merged,
     strata_of,
 )
-from judgeharness_integrations.analysis.checking.properties.position import Lean, lean_finding
 from judgeharness_integrations.analysis.checking.properties.samples import (
     Finding,
     Place,
@@ -29,9 +30,8 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
     hit_shares,
     missing,
 )
-from judgeharness_integrations.verdictlog.row import Side, VerdictRow, probe_name
+from judgeharness_integrations.verdictlog.row import EXCHANGED, Side, VerdictRow, probe_name
 
-_LOSER: Final = {"A": "B", "B": "A"}
 _DIGITS: Final = 2
 
 
@@ -106,7 +106,7 @@ def _sided(strata: Sequence[Stratum]) -> tuple[list[Stratum], Event]:
     kept: list[Stratum] = []
     for one in strata:
         sides = {_side(row) for row in one.changed}
-        loser = _LOSER.get(str(one.base.verdict)) or ("B" if "B" in sides else "A")
+        loser = EXCHANGED.get(str(one.base.verdict)) or ("B" if "B" in sides else "A")
         changed = [row for row in one.changed if _side(row) == loser]
         if changed:
             wanted[one.base.case_id, one.base.swapped] = loser

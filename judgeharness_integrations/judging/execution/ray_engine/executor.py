@@ -16,14 +16,11 @@ from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.execution.answering import Rows
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Deadline
-from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.limiter import Limits
-from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor
+from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor, next_while
 from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.execution.ray_engine.cluster import check_sendable, connected, head
-from judgeharness_integrations.judging.execution.ray_engine.limits import cluster_limits
-from judgeharness_integrations.judging.execution.ray_engine.worker import (
+from judgeharness_integrations.judging.execution.ray_engine.cluster import (
     ClusterLost,
     Failure,
     RemoteFailure,
@@ -31,8 +28,13 @@ from judgeharness_integrations.judging.execution.ray_engine.worker import (
     WorkerDied,
     WorkerGone,
     as_error,
+    check_sendable,
+    connected,
+    head,
     started,
 )
+from judgeharness_integrations.judging.execution.ray_engine.limits import cluster_limits
+from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
 
 _T = TypeVar("_T")
@@ -399,28 +401,12 @@ async def _ending(answers: AsyncGenerator[Rows, None]) -> AsyncGenerator[Rows, N
     silent = asyncio.ensure_future(head.silent())
     try:
         async with aclosing(answers):
-            while (rows := await _next(answers, silent)) is not None:
+            while (rows := await next_while(answers, silent)) is not None:
                 yield rows
+    except EOFError:
+        lost = "the head of the cluster does not answer any more"
+        raise ClusterError(f"no Ray worker is left ({lost}): run it again to ask what is left.") from None
     except ClusterLost as error:
         raise ClusterError(f"no Ray worker is left ({error}): run it again to ask what is left.") from error
     finally:
         silent.cancel()
-
-
-async def _next(answers: AsyncGenerator[Rows, None], silent: asyncio.Future[None]) -> Rows | None:
-    """Return the next answer, None after the last one; what waits for a head that is dead would wait for ever."""
-    task = asyncio.current_task()
-
-    def wake(_: asyncio.Future[None]) -> None:
-        if task is not None and not silent.cancelled():
-            task.cancel()
-
-    silent.add_done_callback(wake)
-    try:
-        return await anext(answers, None)
-    except asyncio.CancelledError:
-        if silent.done() and task is not None and not task.uncancel():
-            raise ClusterLost("the head of the cluster does not answer any more") from None
-        raise
-    finally:
-        silent.remove_done_callback(wake)

@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.execution.limiter import Limiter
 from judgeharness_integrations.judging.execution.rates import Admission, Rates
-from judgeharness_integrations.judging.execution.ray_engine.cluster import connected_ray, loaded_ray, reason
-from judgeharness_integrations.judging.execution.ray_engine.worker import ClusterLost, answer_of
+from judgeharness_integrations.judging.execution.ray_engine.cluster import (
+    ClusterLost,
+    answer_of,
+    connected_ray,
+    loaded_ray,
+    reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

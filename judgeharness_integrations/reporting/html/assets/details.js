@@ -35,13 +35,42 @@ function sample([perturbation, repetition, swapped, strongest, text, why], place
     ...(text ? prose(text, strongest || place === 0 ? undefined : SHORT) : []));
 }
 
+// Samples without reasons are one line a verdict; what is to be read stands in the order of the rows.
 function reasons(groups) {
-  return groups.filter((group) => group.samples.length).map((group) =>
-    el("div", { class: "reasons" },
+  return groups.filter((group) => group.samples.length).map((group) => {
+    const told = group.samples.filter(([, , , , text]) => text);
+    const bare = group.samples.filter(([, , , , text]) => !text);
+    const why = [...new Set(bare.map(([, , , , , word]) => word))].join(", ");
+    return el("div", { class: "reasons" },
       el("h4", null, el("span", { class: `dot tone-${group.tone}` }), iso(group.verdict),
         ` · ${group.samples.length} sample${group.samples.length === 1 ? "" : "s"}`,
         group.decided ? el("span", { class: "badge" }, "the decision") : null),
-      el("ul", { class: "samples" }, ...group.samples.map(sample))));
+      told.length ? el("ul", { class: "samples" }, ...told.map(sample)) : null,
+      bare.length ? el("p", { class: "of" }, `${told.length ? `${bare.length} more: ` : ""}${why}`) : null);
+  });
+}
+
+// The texts of a case under the words people use; two answers stand side by side, their words compared.
+const FIELDS = { input: "Input", output: "Answer", output_b: "Answer B", reference: "Reference", context: "Context" };
+
+function answer(name, text, marked) {
+  const [shown, ...more] = prose(text);
+  shown.firstChild.replaceChildren(...marked);
+  return el("div", null, el("h4", null, name), shown, ...more);
+}
+
+function judgedTexts(list) {
+  const texts = new Map(list);
+  const pair = texts.has("output") && texts.has("output_b");
+  const alone = [...texts].filter(([name]) => !pair || !["output", "output_b"].includes(name));
+  const shown = alone.map(([name, text]) => [name, el("div", null, el("h4", null, iso(FIELDS[name] ?? name)), ...prose(text))]);
+  if (pair) {
+    const [first, second] = [texts.get("output"), texts.get("output_b")];
+    const marked = diffed(first, second);
+    const both = el("div", { class: "pair" }, answer("Answer A", first, marked[0]), answer("Answer B", second, marked[1]));
+    shown.splice(shown.findIndex(([name]) => name === "input") + 1, 0, ["pair", both]);
+  }
+  return shown.map(([, node]) => node);
 }
 
 function failures(list) {
@@ -57,16 +86,16 @@ function opened(row) {
   const data = JSON.parse(dataOf(row));
   const judged = textsOf(row);
   const left = el("div", null,
+    data.reasons.length ? named("Reasons", ...reasons(data.reasons)) : null,
+    data.failures.length ? named("Samples without a verdict", failures(data.failures)) : null,
+    data.warnings.length ? named("Warnings", notes(data.warnings)) : null);
+  const right = el("div", null,
     named("Measurement", picture(data.bar, 14), legend(data.bar), facts(data.facts)),
     data.parts.length ? named("By perturbation", parts(data.parts)) : null,
-    data.warnings.length ? named("Warnings", notes(data.warnings)) : null,
     data.limits.length ? named("Not measured, of this case", notes(data.limits)) : null);
-  const right = el("div", null,
-    judged.length
-      ? named("What was judged", ...judged.flatMap(([name, text]) => [el("h4", null, iso(name)), ...prose(text)]))
-      : null,
-    data.reasons.length ? named("Reasons", ...reasons(data.reasons)) : null,
-    data.failures.length ? named("Samples without a verdict", failures(data.failures)) : null);
-  const cell = el("td", { role: "cell", class: "detail" }, el("div", { class: "columns two" }, left, right));
+  const link = el("p", { class: "of" }, el("a", { href: `#${row.id}` }, "link to this case"));
+  const cell = el("td", { role: "cell", class: "detail" },
+    judged.length ? named("What was judged", ...judgedTexts(judged)) : null,
+    el("div", { class: "columns two" }, left, right), link);
   return el("tr", { role: "row", class: "opened" }, cell);
 }

@@ -1,0 +1,311 @@
+"""The batch endpoints of OpenAI and Anthropic, through their own clients: submit, find again, watch, read, tidy up.
+
+Only a submit may be paid twice, so it is never retried by a client: it was accepted, it was `Refused`, or nobody knows
+(`Unsure`), and then the batch is looked for. OpenAI's carries our id in its metadata; Anthropic's carries nothing of
+ours but the ids of its requests, which can be read once it has ended.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+from judgeharness_integrations._errors import NotInstalledError
+from judgeharness_integrations.judging.execution.batch_engine.parking import Answer, ParkedRequest, Provider
+from judgeharness_integrations.judging.execution.retrying import is_transient, status_of
+from judgeharness_integrations.verdictlog.sql.batches import BatchRecord
+
+_EARLIER = timedelta(minutes=5)  # by which clocks may differ
+_CONFLICTS = frozenset({408, 409})
+_LONGEST = 300  # characters of a provider's message
+_OURS = "judgeharness_batch"
+_FULL = "token_limit_exceeded"  # of all that waits at OpenAI for this model
+_STATUS = {  # https://docs.claude.com/en/api/errors
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+Why: TypeAlias = Literal["later", "smaller", "final"]
+_WHY: Mapping[int, Why] = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "smaller", HTTPStatus.TOO_MANY_REQUESTS: "later"}
+
+
+class Refused(Exception):  # noqa: N818 - a signal inside the engine
+    """A batch was not accepted: it may be submitted `later`, `smaller`, or not at all."""
+
+    def __init__(self, why: Why, message: str) -> None:
+        """Keep why."""
+        super().__init__(message)
+        self.why = why
+
+
+class Unsure(Exception):  # noqa: N818 - as above
+    """Nobody knows whether a batch was accepted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a batch is; `refused`: nothing of it was asked, and why."""
+
+    ended: bool
+    answered: int
+    refused: Refused | None = None
+
+
+class Batches(ABC):
+    """The batch endpoint of a provider."""
+
+    def __init__(self, client: Any, *, owned: bool) -> None:
+        """Ask through a client of the provider's; one that is `owned` has connections of its own."""
+        self._client, self._owned = client, owned
+
+    async def close(self) -> None:
+        """Close the connections, but for those of the judge."""
+        if self._owned:
+            await self._client.close()
+
+    @abstractmethod
+    async def submit(self, batch: str, run: str, requests: Mapping[str, ParkedRequest]) -> str:
+        """Submit requests by their ids as the batch of our name, and return the provider's.
+
+        Raises:
+            Refused: it was not accepted.
+            Unsure: nobody knows.
+
+        """
+
+    @abstractmethod
+    async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
+        """Return the provider's id of a batch that may have been accepted.
+
+        False: it is not there; True: it may be one of those whose requests cannot be read yet. `known` are others.
+        """
+
+    @abstractmethod
+    async def progress(self, found: str) -> Progress:
+        """Return how far a batch is."""
+
+    @abstractmethod
+    def answers(self, found: str) -> AsyncIterator[tuple[str, Answer | None]]:
+        """Yield the answers of a batch that has ended by id of their request, None for one it did not get to."""
+
+    @abstractmethod
+    async def cancel(self, found: str) -> None:
+        """Have no more of a batch asked; what was answered until then is billed, and is in its answers."""
+
+    @abstractmethod
+    async def tidy(self, found: str) -> None:
+        """Delete what the provider keeps of a batch that was read; what is gone already is gone."""
+
+
+def batches_of(request: ParkedRequest) -> Batches:
+    """Return the endpoint that takes a request, by the client that would have sent it where that is async."""
+    kind, name = {"openai": (OpenAIBatches, "AsyncOpenAI"), "anthropic": (AnthropicBatches, "AsyncAnthropic")}[
+        request.provider
+    ]
+    make = getattr(_loaded(request.provider), name)
+    settings = {"api_key": request.key, "base_url": request.address, "default_headers": dict(request.headers)}
+    if request.client is not None and not request.client.is_closed:
+        with suppress(TypeError):  # it is of another library than this client's
+            return kind(make(**settings, http_client=request.client), owned=False)
+    return kind(make(**settings), owned=True)
+
+
+def _loaded(name: Provider) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise NotInstalledError(f"the client of {name}, which submits batches,", "langchain") from None
+
+
+def _told(error: Exception) -> str:
+    return " ".join(str(error).split())[:_LONGEST].rstrip(".")
+
+
+def _submit_failed(error: Exception) -> Refused | Unsure:
+    status = status_of(error)
+    if status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _CONFLICTS:
+        return Unsure(_told(error))
+    return Refused(_WHY.get(status, "final"), _told(error))
+
+
+class OpenAIBatches(Batches):
+    """OpenAI's: a file of requests, a batch of it, and files of answers and of errors."""
+
+    async def submit(self, batch: str, run: str, requests: Mapping[str, ParkedRequest]) -> str:
+        """Upload the requests and make a batch of them."""
+        lines = [
+            json.dumps({"custom_id": one, "method": "POST", "url": asked.endpoint, "body": asked.body})
+            for one, asked in requests.items()
+        ]
+        endpoint = next(iter(requests.values())).endpoint
+        try:
+            file = await self._client.files.create(file=(_file(batch), "\n".join(lines).encode()), purpose="batch")
+        except Exception as error:
+            raise Refused("later" if is_transient(error) else "final", _told(error)) from error
+        try:
+            made = await self._client.with_options(max_retries=0).batches.create(
+                input_file_id=file.id,
+                endpoint=endpoint,
+                completion_window="24h",
+                metadata={_OURS: batch, "judgeharness_run": run[:512]},
+            )
+        except Exception as error:
+            failed = _submit_failed(error)
+            if isinstance(failed, Refused):
+                await self._delete(file.id)
+            raise failed from error
+        return str(made.id)
+
+    async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
+        """Look for the batch whose metadata name ours; without one, its file is of no use."""
+        del ids, known
+        since = (datetime.fromisoformat(record.created_at) - _EARLIER).timestamp()
+        async for made in self._client.batches.list(limit=100):
+            if made.created_at < since:
+                break
+            if (made.metadata or {}).get(_OURS) == record.batch:
+                return str(made.id)
+        return False
+
+    async def progress(self, found: str) -> Progress:
+        """Return how far it is; a batch that `failed` was read, and nothing of it asked."""
+        made = await self._client.batches.retrieve(found)
+        counts = made.request_counts
+        answered = 0 if counts is None else counts.completed + counts.failed
+        if made.status != "failed":
+            return Progress(ended=made.status in ("completed", "expired", "cancelled"), answered=answered)
+        errors = list(made.errors.data or ()) if made.errors is not None else []
+        message = f"{errors[0].message} ({errors[0].code})" if errors else "it failed, and says not why"
+        full = any(one.code == _FULL for one in errors)
+        return Progress(ended=True, answered=0, refused=Refused("smaller" if full else "final", message))
+
+    async def answers(self, found: str) -> AsyncIterator[tuple[str, Answer | None]]:
+        """Read both files: requests that failed may be in either, whatever the counts say."""
+        made = await self._client.batches.retrieve(found)
+        for file in filter(None, (made.output_file_id, made.error_file_id)):
+            content = await self._client.files.content(file)
+            for line in _objects(content.text):
+                yield str(line.get("custom_id")), _openai_answer(line)
+
+    async def cancel(self, found: str) -> None:
+        """Cancel it."""
+        await self._client.batches.cancel(found)
+
+    async def tidy(self, found: str) -> None:
+        """Delete its three files."""
+        made = await self._client.batches.retrieve(found)
+        for file in filter(None, (made.input_file_id, made.output_file_id, made.error_file_id)):
+            await self._delete(file)
+
+    async def _delete(self, file: str) -> None:
+        with _gone():
+            await self._client.files.delete(file)
+
+
+def _file(batch: str) -> str:
+    return f"{batch}.jsonl"
+
+
+def _gone() -> Any:
+    """Let pass what says that there is nothing of that name."""
+    from openai import NotFoundError  # noqa: PLC0415 - it was loaded to get here
+
+    return suppress(NotFoundError)
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of lines; whoever misses one that was garbled finds no answer."""
+    for line in text.splitlines():
+        with suppress(ValueError):
+            if isinstance(found := json.loads(line), dict):
+                yield found
+
+
+def _openai_answer(line: Mapping[str, Any]) -> Answer | None:
+    response = line.get("response") or {}
+    status, body = response.get("status_code"), response.get("body")
+    if not isinstance(status, int) or status < HTTPStatus.OK or not isinstance(body, dict):  # 0 occurs
+        return None
+    return Answer(status=status, body={**body, "service_tier": "batch"} if status == HTTPStatus.OK else body)
+
+
+class AnthropicBatches(Batches):
+    """Anthropic's: a list of requests, and one of results."""
+
+    async def submit(self, batch: str, run: str, requests: Mapping[str, ParkedRequest]) -> str:
+        """Submit the requests; neither our name nor the run's has a place there."""
+        del batch, run
+        asked = [{"custom_id": one, "params": dict(request.body)} for one, request in requests.items()]
+        try:
+            made = await self._client.with_options(max_retries=0).messages.batches.create(requests=asked)
+        except Exception as error:
+            raise _submit_failed(error) from error
+        return str(made.id)
+
+    async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
+        """Look among newer batches of as many requests for one that answers one of ours."""
+        since, unread = datetime.fromisoformat(record.created_at) - _EARLIER, False
+        async for made in self._client.messages.batches.list(limit=100):
+            if made.created_at < since:
+                break
+            counts = made.request_counts
+            total = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+            if made.id in known or total != record.requests:
+                continue
+            if made.processing_status != "ended":
+                unread = True
+            elif await self._first_id(made.id) in ids:
+                return str(made.id)
+        return unread
+
+    async def _first_id(self, found: str) -> str | None:
+        async for line in await self._client.messages.batches.results(found):
+            return str(line.custom_id)
+        return None
+
+    async def progress(self, found: str) -> Progress:
+        """Return how far it is."""
+        made = await self._client.messages.batches.retrieve(found)
+        counts = made.request_counts
+        answered = counts.succeeded + counts.errored
+        return Progress(ended=made.processing_status == "ended", answered=answered)
+
+    async def answers(self, found: str) -> AsyncIterator[tuple[str, Answer | None]]:
+        """Read the results."""
+        async for line in await self._client.messages.batches.results(found):
+            yield str(line.custom_id), _anthropic_answer(line.result.to_dict())
+
+    async def cancel(self, found: str) -> None:
+        """Cancel it."""
+        await self._client.messages.batches.cancel(found)
+
+    async def tidy(self, found: str) -> None:
+        """Delete it, which takes its results along."""
+        from anthropic import NotFoundError  # noqa: PLC0415 - it was loaded to get here
+
+        with suppress(NotFoundError):
+            await self._client.messages.batches.delete(found)
+
+
+def _anthropic_answer(result: Mapping[str, Any]) -> Answer | None:
+    kind = result.get("type")
+    if kind == "succeeded":
+        return Answer(status=200, body=result["message"])
+    if kind == "errored":
+        error = result["error"]
+        return Answer(status=_STATUS.get(error.get("error", {}).get("type"), 500), body=error)
+    return None
