@@ -28,9 +28,9 @@ _SWAP: Final = "position_swap"
 
 Reliance: TypeAlias = Literal["yes", "no", "not shown"]
 _SAID: Final[dict[Reliance, str]] = {
-    "yes": "You may rely on {judge} here as far as this goes: {why}",
+    "yes": "You may rely on {judge} here, within these limits: {why}",
     "no": "Do not rely on {judge} here: {why}",
-    "not shown": "Nothing shows that you may rely on {judge} here: {why}",
+    "not shown": "Do not rely on {judge} yet: {why}",
 }
 
 
@@ -52,7 +52,7 @@ def run_finding(report: RunReport, gates: GateReport | None = None, *, has_page:
         return Finding(answer=sentences[0], reasons=reasons, next=_next(report, has_page=has_page))
     trusted = [section.judge for section, reliance, _ in found if reliance == "yes"]
     of, names = len(found), f": {', '.join(trusted)}" if len(trusted) <= _NAMED else ""
-    answer = f"Nothing shows that you may rely on any of the {of} judges here"
+    answer = f"Do not rely on any of the {of} judges yet"
     if trusted:
         answer = f"You may rely on {len(trusted)} of {of} judges here, as far as their labels go{names}"
     if of > _NAMED:
@@ -76,7 +76,7 @@ def _positions(report: RunReport, section: JudgeSection) -> Iterator[str]:
 
 def _counts(found: Sequence[Reliance]) -> list[str]:
     """Return how many of many judges are not to be relied on, and of how many nothing is shown."""
-    words: dict[Reliance, str] = {"no": "not to be relied on here", "not shown": "nothing shown either way"}
+    words: dict[Reliance, str] = {"no": "not to be relied on here", "not shown": "not to be relied on yet"}
     return [f"{found.count(name)} of {len(found)} judges: {word}" for name, word in words.items() if name in found]
 
 
@@ -86,7 +86,7 @@ def _reliance(report: RunReport, section: JudgeSection, gates: GateReport | None
         why = nothing_graded(section.cases + section.not_asked)
         return "no", next((alert for alert in section.alerts if alert.startswith(why)), why)
     if report.informal:
-        return "not shown", "one sample a case, so that nothing was measured"
+        return "not shown", "each case was asked once, so nothing was measured"
     return next(_against(report, section, gates), None) or _standing(section)
 
 
@@ -123,7 +123,7 @@ def _against(report: RunReport, section: JudgeSection, gates: GateReport | None)
 
 def _no_better(controls: Controls, best: Control) -> str:
     """Return that a judge is not better than one that reads nothing; with which difference is told below."""
-    return f"{controls.standing} ({counted(best.n, 'decided case')} with a gold label)"
+    return f"it is {controls.standing} ({counted(best.n, 'decided case')} with a gold label)"
 
 
 def _about(name: str, sentence: str) -> str:
@@ -196,7 +196,7 @@ def position_sentences(one: CriterionSummary, *, stopped: bool = False) -> Itera
         return
     lean = _lean(one)
     if one.noise is None:
-        yield f"position bias cannot be told from noise: swapping flips {_flips(swap)}, nothing was asked again{lean}"
+        yield f"position bias cannot be told from noise: swapping flips {_flips(swap)}, and nothing was asked twice{lean}"
         return
     if _leans(one, stopped=stopped):
         answer = "position bias shown"
@@ -226,7 +226,7 @@ def _lean(one: CriterionSummary) -> str:
         return ""
     side = "first" if first > second else "second"
     says = f"leans to the {side} answer" if p <= _LEVEL else f"a lean to the {side} answer is not proven"
-    return f"; {says} (always the first in {first}, always the second in {second}, p {p_text(p)})"
+    return f"; {says} (of pairs of samples {first} always chose the first, {second} the second; over cases, p {p_text(p)})"
 
 
 def _leans(one: CriterionSummary, *, stopped: bool) -> bool:

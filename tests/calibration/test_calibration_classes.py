@@ -63,7 +63,7 @@ def test_macro_f1_has_no_interval_where_a_label_is_rare() -> None:
     items = [judged("PASS", "PASS")] * 40 + [judged("FAIL", "FAIL")] * 4
     found = macro_f1(items, range(44))
     assert (found.value, found.low, found.high) == (1.0, None, None)
-    assert too_rare(items, range(44)) == "4 labelled items are 'FAIL': fewer than 5 tell no interval"
+    assert too_rare(items, range(44)) == "4 labelled items are 'FAIL': fewer than 5 give no interval"
     assert measure_calibration(items).undefined["macro_f1_interval"] == too_rare(items, range(44))
     copies = [*items, *[judged("FAIL", "FAIL")] * 8]
     assert too_rare(copies, [*range(44), *[43] * 8]) is not None  # copies of one case are one

@@ -18,7 +18,7 @@ def test_a_judge_that_never_changes_passes_and_one_that_always_does_fails() -> N
     assert broken.effect_interval == pytest.approx(tango_interval(40, 0, 40))
     assert broken.interval == pytest.approx(clopper_pearson(40, 40))
     assert broken.reason.startswith("40 of 40 cases changed, 0 of 40 under repetition alone; excess +100.0 points [")
-    assert broken.reason.endswith("more than noise makes (p <.001)")
+    assert broken.reason.endswith("more than noise explains (p <.001)")
     assert broken.more_calls is None
     assert kept.smallest_effect == pytest.approx(0.2, abs=0.05)
 
@@ -35,7 +35,7 @@ def test_what_is_neither_small_nor_significant_is_inconclusive_and_says_what_wou
     rows = logged(12, {"none": first(2, "AB", "AA"), "format_change": first(4, "B", "A")})
     found = checked(rows, "format")
     assert found.status == "inconclusive"
-    assert "neither within 10 points nor more than noise makes" in found.reason
+    assert "neither within 10 points nor more than noise explains" in found.reason
     assert found.more_cases is not None
     assert found.more_calls == 3 * found.more_cases
     assert found.adjusted_p is not None

@@ -17,7 +17,7 @@ def test_a_judge_that_always_takes_the_first_leans() -> None:
     assert found.p_value == pytest.approx(2 / 3**40, rel=1e-9)  # of 3 further samples the one in the other order flips
     assert found.effect_interval == pytest.approx(tango_interval(40, 0, 40))
     assert "40 lean to the first slot and 0 to the second, net +100.0 points" in found.reason
-    assert found.reason.endswith("the lean speaks louder: more than chance makes (p <.001)")
+    assert found.reason.endswith("judged by the lean: more than chance explains (p <.001)")
 
 
 def test_a_lean_to_the_second_slot_is_negative() -> None:
@@ -39,7 +39,7 @@ def test_flips_in_both_directions_are_no_lean_but_depend_on_the_order() -> None:
     rows = logged(40, {"none": first(20, "AAAA", "BBBB"), "position_swap": first(20, "BB", "AA")})
     found = checked(rows, "position")
     assert (found.status, found.effect, found.p_value) == ("fail", 1.0, pytest.approx(2 / 10**40, rel=0.1))
-    assert "the flips speak louder" in found.reason
+    assert "judged by the flips" in found.reason
     assert "20 lean to the first slot and 20 to the second" in found.reason
     assert (found.asked, found.valid) == (80, 80)
 
@@ -47,7 +47,7 @@ def test_flips_in_both_directions_are_no_lean_but_depend_on_the_order() -> None:
 def test_a_judge_that_looks_at_the_answers_passes() -> None:
     found = checked(logged(60, {"none": first(30, "AAA", "BBB"), "position_swap": first(30, "A", "B")}), "position")
     assert (found.status, found.effect, found.p_value) == ("pass", 0.0, 1.0)
-    assert "speak" not in found.reason
+    assert "judged by" not in found.reason
 
 
 def test_noise_is_no_position_bias() -> None:
@@ -69,7 +69,7 @@ def test_without_repetitions_a_lean_is_seen_and_flips_are_not_judged() -> None:
 def test_a_lean_that_is_open_itself_wants_more_than_a_repetition() -> None:
     found = checked(logged(8, {"none": first(2, "A", "B"), "position_swap": "B"}), "position")
     assert found.status == "inconclusive"
-    assert found.reason.endswith("the effect of the order is neither within 10 points nor more than chance makes")
+    assert found.reason.endswith("the effect of the order is neither within 10 points nor more than chance explains")
     assert found.more_cases
     assert (found.more_calls or 0) > 8
 
@@ -91,7 +91,7 @@ def test_failed_samples_leave_no_other_without_its_partner() -> None:
 def test_ties_are_no_lean() -> None:
     found = checked(logged(40, {"none": ["TIE", "TIE"], "position_swap": "A"}), "position")
     assert (found.effect, found.status) == (1.0, "fail")
-    assert "the flips speak louder" in found.reason
+    assert "judged by the flips" in found.reason
 
 
 def test_scores_and_grades_in_another_order_have_flips_alone() -> None:
@@ -116,7 +116,7 @@ def test_few_cases_are_inconclusive_and_both_questions_want_settling() -> None:
     found = checked(logged(8, {"none": first(3, "AA", "BB"), "position_swap": first(2, "B", "B")}), "position")
     assert found.status == "inconclusive"
     assert found.more_cases is not None
-    assert found.reason.endswith("the effect of the order is neither within 10 points nor more than chance makes")
+    assert found.reason.endswith("the effect of the order is neither within 10 points nor more than chance explains")
 
 
 def test_three_cases_with_many_samples_each_are_too_few_to_fail() -> None:

@@ -164,7 +164,7 @@ def test_a_worthless_answer_must_lose() -> None:
     lost, survived = checked(rows, "sentinel.empty"), checked(rows, "sentinel.off_topic")
     assert (lost.status, lost.rate, lost.cases, lost.baseline) == ("pass", 0.0, 80, None)
     assert (survived.status, survived.hits, survived.cases) == ("fail", 20, 40)
-    assert survived.reason.startswith("20 of 40 cases did not lose (won 0, tied 20): 50.0 % [")
+    assert survived.reason.startswith("20 of 40 worthless answers did not lose (won 0, tied 20): 50.0 % [")
     assert (survived.worst[0].before, survived.worst[0].after) == ("A", "TIE")
 
 
@@ -180,7 +180,7 @@ def test_a_worthless_single_answer_must_not_pass_nor_reach_the_median() -> None:
     scores = {"none": lambda case: [case % 10], "probe:sentinel.empty": first(10, [5], [1])}
     scored = checked(logged(40, scores), "sentinel.empty")
     assert (scored.status, scored.hits) == ("fail", 10)
-    assert scored.reason.startswith("10 of 40 cases reached the median score of genuine answers")
+    assert scored.reason.startswith("10 of 40 worthless answers reached the median score of genuine answers")
 
 
 def test_where_nothing_is_below_the_median_a_worthless_answer_cannot_lose() -> None:

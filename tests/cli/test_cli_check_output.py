@@ -23,7 +23,7 @@ JUDGES = """
 def fooled(case):
     return "A" if len(case.output) >= len(case.output_b) else "B"
 """
-NEITHER = "the excess is neither within 10 points nor more than noise makes"
+NEITHER = "the excess is neither within 10 points nor more than noise explains"
 
 
 def a_check(name: str, status: Any = "pass", reason: str = "2 of 50 cases changed", **changes: Any) -> PropertyCheck:

@@ -410,5 +410,5 @@ def test_failures_alone_are_no_change_of_the_judge() -> None:
 
 def test_a_clean_break_expects_no_number_of_flips_from_noise() -> None:
     one = only(compare(flat([P] * 30), flat([P] * 18 + [F] * 12)))
-    assert "further apart than noise makes them (p <.001)" in one.reason
+    assert "further apart than noise explains (p <.001)" in one.reason
     assert "expected of noise" not in one.reason

@@ -34,7 +34,7 @@ def test_a_graded_criterion_has_specificity_and_no_rates_of_each_class() -> None
     assert "AC1 0.333 [-0.994, 0.998] n=3" in lines
     assert "by label" not in lines
     assert lines[lines.index("decisions by gold label") :][3:] == ["PASS PASS 1", "FAIL PASS 1, FAIL 1"]
-    few = "1 labelled items are 'PASS': fewer than 5 tell no interval"
+    few = "1 labelled items are 'PASS': fewer than 5 give no interval"
     assert "macro F1 0.667 - n=3" in lines
     assert f"- macro F1: over 2 labels, no interval: {few}" in lines
 

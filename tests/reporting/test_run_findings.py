@@ -52,7 +52,7 @@ def answer(report: RunReport) -> str:
 def test_a_calibration_that_holds_says_how_far_one_may_rely_on_a_judge() -> None:
     held: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
     assert answer(run_report(decided(*["PASS", "FAIL"] * 8, **held))) == (
-        "You may rely on judge here as far as this goes: calibrated on human_labeled_set_v1, right on 100.0 % "
+        "You may rely on judge here, within these limits: calibrated on human_labeled_set_v1, right on 100.0 % "
         "[80.6, 100.0] of 16 labelled cases"
     )
     bare = calibration(*TOLD)
@@ -76,27 +76,27 @@ def test_a_calibration_that_holds_says_how_far_one_may_rely_on_a_judge() -> None
         ),
         (
             decided("PASS", "PASS"),
-            "not better than a judge that always answers PASS (2 decided cases with a gold label)",
+            "it is not better than a judge that always answers PASS (2 decided cases with a gold label)",
         ),
     ],
 )
 def test_nothing_shows_that_one_may_rely_on_a_judge_and_the_reason_is_said(
     results: list[HarnessResult], why: str
 ) -> None:
-    assert answer(run_report(results)) == f"Nothing shows that you may rely on judge here: {why}"
+    assert answer(run_report(results)) == f"Do not rely on judge yet: {why}"
 
 
 def test_labels_that_do_not_tell_a_judge_from_one_that_reads_nothing_are_no_anchor() -> None:
     held: dict[str, Any] = {"calibration": calibration(("PASS", "PASS")), "calibration_state": VALID}
     said = answer(run_report(decided(None, **held)))
-    assert said.startswith("Nothing shows that you may rely on judge here: ")
+    assert said.startswith("Do not rely on judge yet: ")
     assert said.endswith(held["calibration"].untold())
 
 
 def test_what_speaks_against_a_judge_is_said() -> None:
     sides = ("PASS", "FAIL") * 20
     wrong = [measured(sampled([sides[n + 1]] * 4, case_id=f"c{n}", gold=sides[n]), case_id=f"c{n}") for n in range(39)]
-    assert answer(run_report(wrong)).startswith("Do not rely on judge here: worse than a judge that always answers ")
+    assert answer(run_report(wrong)).startswith("Do not rely on judge here: it is worse than a judge that always answers ")
     leaning = [
         measured(
             both_orders(["A"] * 3, ["B"] * 3, case_id=f"p{n}"),
@@ -117,7 +117,7 @@ def test_what_speaks_against_a_judge_is_said() -> None:
 
 def test_a_judge_that_graded_nothing_and_one_that_was_asked_once() -> None:
     assert answer(report_scenes.all_failed()).startswith("Do not rely on judge here: nothing was graded (6 cases)")
-    assert "one sample a case, so that nothing was measured" in answer(report_scenes.informal())
+    assert "each case was asked once, so nothing was measured" in answer(report_scenes.informal())
     assert run_finding(run_report([])).answer == "Nothing was judged"
     assert run_finding(run_report([], planned={"judge": 4})).answer == (
         "Do not rely on judge here: nothing was graded (4 cases)"
@@ -129,11 +129,11 @@ def test_of_several_judges_each_has_its_sentence_and_many_are_counted() -> None:
     good = decided(*["PASS", "FAIL"] * 8, judge="good", **held)
     found = run_finding(run_report([*good, *decided(None, judge="new")]))
     assert found.answer == "You may rely on 1 of 2 judges here, as far as their labels go: good"
-    assert found.reasons[1] == "Nothing shows that you may rely on new here: no decided case has a gold label"
+    assert found.reasons[1] == "Do not rely on new yet: no decided case has a gold label"
     many = [result for n in range(5) for result in decided(None, judge=f"j{n}")]
     assert run_finding(run_report(many)) == run_finding(run_report(many[::-1]))
-    assert run_finding(run_report(many)).answer == "Nothing shows that you may rely on any of the 5 judges here"
-    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: nothing shown either way",)
+    assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges yet"
+    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: not to be relied on yet",)
     asked = [replace(flipped, judge="good") for flipped in report_scenes.pairs().results]
     told = run_finding(run_report([*asked, *decided(None, judge="new")])).reasons
     assert any(line.startswith("good: ") and "swapping flips" in line for line in told)
@@ -145,8 +145,8 @@ def test_position_is_one_sentence_with_one_denominator() -> None:
     assert list(position_sentences(summary(flips=(swap,), noise=again, **leaning))) == [
         (
             "no position bias shown: swapping flips 13.9 %, asking again flips 19.4 % (of pairs of verdicts, mean "
-            "over 24 cases); a lean to the first answer is not proven (always the first in 6, always the second in 2, "
-            "p .219)"
+            "over 24 cases); a lean to the first answer is not proven (of pairs of samples 6 always chose "
+            "the first, 2 the second; over cases, p .219)"
         )
     ]
     [apart] = position_sentences(summary(flips=(swap,), noise=replace(again, cases=20)))
@@ -172,7 +172,7 @@ def test_position_is_one_sentence_with_one_denominator() -> None:
 def test_position_bias_is_said_only_as_far_as_it_is_shown(changes: dict[str, Any], begins: str) -> None:
     [said] = position_sentences(summary(**({"flips": (flip(0.3),)} | changes)))
     assert said.startswith(begins)
-    assert said.endswith("leans to the second answer (always the first in 2, always the second in 12, p .010)") is (
+    assert said.endswith("leans to the second answer (of pairs of samples 2 always chose the first, 12 the second; over cases, p .010)") is (
         "always_first" in changes
     )
 
@@ -209,7 +209,7 @@ def test_a_certificate_stands_for_decisions_and_labels_of_selected_cases_are_tol
     [section] = report.judges
     held: Any = (None, VALID)
     certified = replace(report, judges=(replace(section, certificates=(held,)),))
-    assert answer(certified) == "You may rely on judge here as far as this goes: its decisions are certified"
+    assert answer(certified) == "You may rely on judge here, within these limits: its decisions are certified"
     expired: Any = (None, EXPIRED)
     assert "no decided case has" in answer(replace(report, judges=(replace(section, certificates=(expired,)),)))
     apart = replace(section, criteria=(replace(section.criteria[0], apart="the labelled cases were selected"),))
@@ -235,7 +235,7 @@ def test_every_format_opens_with_the_same_words() -> None:
     lines = section_lines(report_section(report))
     assert lines[0] == found.answer
     assert lines[1 : len(found.reasons) + 2] == [*(f"- {line}" for line in found.reasons), f"next: {found.next}"]
-    assert report.to_markdown().splitlines()[0].startswith("## Nothing shows that you may rely on judge here")
+    assert report.to_markdown().splitlines()[0].startswith("## Do not rely on judge yet")
     page = unescape(report.to_html())
     assert f"<h1><bdi>{found.answer}</bdi></h1>" in page
     assert all(f"<li><bdi>{line}</bdi></li>" in page for line in found.reasons)

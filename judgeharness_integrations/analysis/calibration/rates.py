@@ -248,7 +248,7 @@ def too_rare(items: Sequence[Judged], clusters: Sequence[Hashable]) -> str | Non
         return f"every label and decision is {rarest!r:.60}: nothing tells how the others fare"
     if rarest is None or support[rarest] >= _FEWEST:
         return None
-    return f"{support[rarest]} labelled items are {rarest!r:.60}: fewer than {_FEWEST} tell no interval"
+    return f"{support[rarest]} labelled items are {rarest!r:.60}: fewer than {_FEWEST} give no interval"
 
 
 def _careful(counts: Sequence[tuple[int, int]]) -> float:

@@ -169,13 +169,13 @@ def _direction(main: Difference) -> Answer:
 def _flips(noise: NoiseTest, *, beyond: bool) -> Iterator[str]:
     if noise.p is None or noise.expected is None:
         return
-    said = "more than noise makes" if beyond else "no more than noise makes"
+    said = "more than noise explains" if beyond else "no more than noise explains"
     if not beyond and noise.low is not None and (noise.observed or 0) < noise.low:
         said = "fewer than noise makes, as where answers are copies of one another (a cache, a seed)"
     if beyond and noise.high is not None and (noise.observed or 0) <= noise.high:
         # samples that all changed flip however they are split: the expected number says nothing then
         yield (
-            f"{noise.observed} of {noise.cases} decisions flipped, between answers further apart than noise makes them "
+            f"{noise.observed} of {noise.cases} decisions flipped, between answers further apart than noise explains "
             f"(p {p_text(noise.p)})"
         )
         return

@@ -234,8 +234,8 @@ def excess_finding(
     return Finding(
         check=check,
         proven=found.within(tolerance),
-        advice=NO_BASELINE if bare else f"the excess is neither within {points(tolerance)} nor more than noise makes",
-        fault="more than noise makes",
+        advice=NO_BASELINE if bare else f"the excess is neither within {points(tolerance)} nor more than noise explains",
+        fault="more than noise explains",
         smallest=found.smallest,
         settle=lambda alpha: found.settle(alpha, tolerance),
         calls=found.calls + bare,
@@ -383,7 +383,7 @@ def lean_finding(
     return Finding(
         check=check,
         proven=lean.within(tolerance),
-        advice=f"the lean is neither within {points(tolerance)} nor more than chance makes",
+        advice=f"the lean is neither within {points(tolerance)} nor more than chance explains",
         smallest=lean.smallest,
         settle=lambda alpha: lean.settle(alpha, tolerance),
     )
@@ -492,7 +492,7 @@ def _both(flips: Finding, found: Excess, lean: Lean, leaning: tuple[WorstCase, .
     questions = [
         _Question(
             told=f"{slots}, net {effect_text(lean.effect, lean.interval)}",
-            louder="the lean speaks louder",
+            louder="judged by the lean",
             p_value=lean.p_value,
             proven=lean.within(tolerance),
             effect=lean.effect,
@@ -504,7 +504,7 @@ def _both(flips: Finding, found: Excess, lean: Lean, leaning: tuple[WorstCase, .
         ),
         _Question(
             told=slots,
-            louder="the flips speak louder",
+            louder="judged by the flips",
             p_value=1.0 if found.p_value is None else found.p_value,
             proven=flips.proven,
             effect=found.effect,
@@ -530,7 +530,7 @@ def _both(flips: Finding, found: Excess, lean: Lean, leaning: tuple[WorstCase, .
         check=check,
         proven=not opened,
         harmless=shown.proven,
-        fault="more than chance makes",
+        fault="more than chance explains",
         advice=_advice(questions, found, tolerance),
         smallest=lambda alpha: shown.smallest(alpha / 2),
         settle=lambda alpha: _longest([one.settle(alpha / 2) for one in opened]),
@@ -541,7 +541,7 @@ def _both(flips: Finding, found: Excess, lean: Lean, leaning: tuple[WorstCase, .
 def _advice(questions: list[_Question], found: Excess, tolerance: float) -> str:
     if questions[0].proven and found.baseline is None:
         return NO_BASELINE
-    return f"the effect of the order is neither within {points(tolerance)} nor more than chance makes"
+    return f"the effect of the order is neither within {points(tolerance)} nor more than chance explains"
 
 
 def _longest(wanted: list[int | None]) -> int | None:

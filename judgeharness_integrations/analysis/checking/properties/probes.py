@@ -152,7 +152,8 @@ def losing(
         return missing(name, samples.criterion, hit, asked=asked)
     told = {"pairwise": "did not lose", "graded": "passed", "scores": "reached the median score of genuine answers"}
     split = _split(rows) if samples.kind == "pairwise" else ""
-    return _shares(samples, name, rows, hit, tolerance=tolerance, asked=asked, told=told[samples.kind], split=split)
+    said = {"noun": "worthless answer", "told": told[samples.kind], "split": split}
+    return _shares(samples, name, rows, hit, tolerance=tolerance, asked=asked, **said)
 
 
 def _survives(samples: Samples) -> Callable[[VerdictRow], bool] | str:
@@ -229,6 +230,7 @@ def _shares(
     tolerance: float,
     asked: int,
     told: str,
+    noun: str = "case",
     split: str = "",
 ) -> Finding:
     groups = _by_case(rows)
@@ -239,7 +241,7 @@ def _shares(
         name=name,
         criterion=samples.criterion,
         tolerance=tolerance,
-        told=ever_text(shares.values(), told) + split,
+        told=ever_text(shares.values(), told, noun) + split,
         asked=asked,
         valid=valid,
         calls=samples.calls_as_it_is + valid / len(groups),  # asked as it is, too: who wins is to be known

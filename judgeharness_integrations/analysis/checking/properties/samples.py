@@ -236,7 +236,7 @@ class Finding:
     proven: bool = False
     harmless: bool = False
     advice: str = ""
-    fault: str = "more than chance makes"
+    fault: str = "more than chance explains"
     smallest: Callable[[float], float | None] | None = None
     settle: Callable[[float], int | None] | None = None
     calls: float = 1.0
@@ -304,7 +304,7 @@ def above_finding(
         name: the property.
         criterion: the criterion.
         tolerance: largest share that passes.
-        told: what was seen, with its denominator: `3 of 48 cases did not lose`.
+        told: what was seen, with its denominator: `3 of 48 cases had a winner`.
         asked: samples.
         valid: those of them that are verdicts.
         calls: what one more case costs.
