@@ -82,7 +82,7 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
     yield from report.unvaried
     yield from report.copies
-    if worthless := [f"{titled(one)} ({side})" for one in report.criteria for side, _ in _not_better(one)]:
+    if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
         yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
     yield from _bills(report)
     if not report.sequential and any(one.answer in _OPEN and one.cases_needed for one in report.criteria):
@@ -195,7 +195,7 @@ def _controls(one: CriterionComparison) -> Iterator[str]:
 def _noise(one: CriterionComparison) -> Iterator[str]:
     noise = one.noise
     if noise.p is None:
-        yield f"noise: not told: {noise.reason}"
+        yield f"noise: not measured: {noise.reason}"
         return
     left = "".join(
         f"; {count} cases left out, {why}"
@@ -248,8 +248,9 @@ def flip_cells(flip: Flip) -> tuple[str, ...]:
 
 def named(names: Sequence[str]) -> str:
     """Return how many there are, and the first few of them."""
-    shown = ", ".join(safe_text(name, 40) for name in names[:_NAMED])
-    return f"{len(names)} ({shown}{', ...' if len(names) > _NAMED else ''})"
+    between = "; " if any("," in name for name in names) else ", "
+    shown = between.join(safe_text(name, 40) for name in names[:_NAMED])
+    return f"{len(names)} ({shown}{f'{between}...' if len(names) > _NAMED else ''})"
 
 
 _DROP = 0.1

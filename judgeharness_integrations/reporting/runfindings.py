@@ -196,7 +196,8 @@ def position_sentences(one: CriterionSummary, *, stopped: bool = False) -> Itera
         return
     lean = _lean(one)
     if one.noise is None:
-        yield f"position bias cannot be told from noise: swapping flips {_flips(swap)}, and nothing was asked twice{lean}"
+        untold = "position bias cannot be told from noise, as nothing was asked twice"
+        yield f"{untold}: swapping flips {_flips(swap)}{lean}"
         return
     if _leans(one, stopped=stopped):
         answer = "position bias shown"
@@ -226,7 +227,9 @@ def _lean(one: CriterionSummary) -> str:
         return ""
     side = "first" if first > second else "second"
     says = f"leans to the {side} answer" if p <= _LEVEL else f"a lean to the {side} answer is not proven"
-    return f"; {says} (of pairs of samples {first} always chose the first, {second} the second; over cases, p {p_text(p)})"
+    return (
+        f"; {says} (of pairs of samples {first} always chose the first, {second} the second; over cases, p {p_text(p)})"
+    )
 
 
 def _leans(one: CriterionSummary, *, stopped: bool) -> bool:

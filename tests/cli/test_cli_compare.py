@@ -88,7 +88,7 @@ def two_judges(path: Path, *, judges: str = "jk", cases: int = 40, criteria: str
 @pytest.mark.parametrize(("runs", "asked", "said"), [
     (({}, {"judges": "j"}), "worse", "judges of the first run missing from the second: 1 (k); ask them"),
     (({}, {"judges": "j"}), "changed", "judges of the first run missing from the second: 1 (k); ask them"),
-    (({"criteria": "xy"}, {}), "worse", "criteria of the first run missing from the second: 2 (j, y, k, y); ask about"),
+    (({"criteria": "xy"}, {}), "worse", "criteria of the first run missing from the second: 2 (j, y; k, y); ask about"),
     (({}, {"cases": 19}), "worse", "k, x: 21 of 40 cases of the first run are missing from the second; ask them"),
 ])  # fmt: skip
 def test_a_gate_fails_where_much_of_the_first_run_is_missing(

@@ -64,7 +64,7 @@ def test_both_sides_stand_beside_judges_that_read_nothing() -> None:
         for line in told
     )
     assert [line for line in told if line.startswith("controls")] == [one.controls_after.line]
-    worthless = "not shown to be better than a judge that reads nothing: 1 (judge, verdict (after))"
+    worthless = "not shown to be better than a judge that reads nothing: 1 (judge, verdict, after)"
     assert worthless in list(caveats(report))
     for rendered in (report.to_markdown(), report.to_html(), report._repr_html_()):
         assert worthless in html.unescape(rendered).replace("\\", "")

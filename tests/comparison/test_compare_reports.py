@@ -120,7 +120,10 @@ def test_no_difference_says_what_could_have_been_found() -> None:
 def test_fewer_flips_than_noise_makes_are_said() -> None:
     split = a_run({f"c{n}": [P, P, F, F, P] if n % 2 else [F, P, F, P, F] for n in range(60)}, source="a")
     again = a_run({f"c{n}": [P, P, F, F, P] if n % 2 else [F, P, F, P, F] for n in range(60)}, source="b")
-    assert "0 of 60 decisions flipped, fewer than noise makes, as where answers" in only(compare(split, again)).reason
+    assert (
+        "0 of 60 decisions flipped, fewer than noise would cause, as where answers"
+        in only(compare(split, again)).reason
+    )
 
 
 def test_the_power_of_shares_is_about_points() -> None:

@@ -96,7 +96,9 @@ def test_labels_that_do_not_tell_a_judge_from_one_that_reads_nothing_are_no_anch
 def test_what_speaks_against_a_judge_is_said() -> None:
     sides = ("PASS", "FAIL") * 20
     wrong = [measured(sampled([sides[n + 1]] * 4, case_id=f"c{n}", gold=sides[n]), case_id=f"c{n}") for n in range(39)]
-    assert answer(run_report(wrong)).startswith("Do not rely on judge here: it is worse than a judge that always answers ")
+    assert answer(run_report(wrong)).startswith(
+        "Do not rely on judge here: it is worse than a judge that always answers "
+    )
     leaning = [
         measured(
             both_orders(["A"] * 3, ["B"] * 3, case_id=f"p{n}"),
@@ -165,16 +167,20 @@ def test_position_is_one_sentence_with_one_denominator() -> None:
             {"noise": flip(0.1), "always_first": 2, "always_second": 12, "position_bias_p": 0.01},
             "position bias shown: ",
         ),
-        ({"noise": None}, "position bias cannot be told from noise: swapping flips 30.0 % "),
+        (
+            {"noise": None},
+            "position bias cannot be told from noise, as nothing was asked twice: swapping flips 30.0 % ",
+        ),
         ({"noise": flip(0.1), "flips": (flip(0.2, name="format_change"),)}, "asking again flips 10.0 % "),
     ],
 )
 def test_position_bias_is_said_only_as_far_as_it_is_shown(changes: dict[str, Any], begins: str) -> None:
     [said] = position_sentences(summary(**({"flips": (flip(0.3),)} | changes)))
     assert said.startswith(begins)
-    assert said.endswith("leans to the second answer (of pairs of samples 2 always chose the first, 12 the second; over cases, p .010)") is (
-        "always_first" in changes
+    lean = (
+        "leans to the second answer (of pairs of samples 2 always chose the first, 12 the second; over cases, p .010)"
     )
+    assert said.endswith(lean) is ("always_first" in changes)
 
 
 def test_a_lean_of_a_stopped_run_and_one_to_neither_side_prove_nothing() -> None:

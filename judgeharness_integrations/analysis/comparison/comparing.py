@@ -171,7 +171,7 @@ def _flips(noise: NoiseTest, *, beyond: bool) -> Iterator[str]:
         return
     said = "more than noise explains" if beyond else "no more than noise explains"
     if not beyond and noise.low is not None and (noise.observed or 0) < noise.low:
-        said = "fewer than noise makes, as where answers are copies of one another (a cache, a seed)"
+        said = "fewer than noise would cause, as where answers are copies of one another (a cache, a seed)"
     if beyond and noise.high is not None and (noise.observed or 0) <= noise.high:
         # samples that all changed flip however they are split: the expected number says nothing then
         yield (

@@ -234,7 +234,9 @@ def excess_finding(
     return Finding(
         check=check,
         proven=found.within(tolerance),
-        advice=NO_BASELINE if bare else f"the excess is neither within {points(tolerance)} nor more than noise explains",
+        advice=NO_BASELINE
+        if bare
+        else f"the excess is neither within {points(tolerance)} nor more than noise explains",
         fault="more than noise explains",
         smallest=found.smallest,
         settle=lambda alpha: found.settle(alpha, tolerance),
