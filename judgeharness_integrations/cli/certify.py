@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.certifying.applying import SCORES
-from judgeharness_integrations.analysis.certifying.certificate import certificate_text
+from judgeharness_integrations.analysis.certifying.certificate import certificate_answer, certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
@@ -106,7 +106,8 @@ def certify_decisions(request: CertifyRequest) -> int:
     if configured is None:
         unknown = "no --config: nobody can tell which judge it holds for"
         fixed = (*exploratory(log, judge, rows, folding), unknown)
-    lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
+    about = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes))
+    lines = (certificate_answer(certificate), *about, *certificate_text(certificate))
     kept = asked if certificate.granted else replace(asked, out=None)
     print_and_save(certificate, kept, lambda: lines)
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK

@@ -289,11 +289,12 @@ _ANSWERED: Final = 4  # criteria with a sentence of their own
 
 
 def calibration_answer(report: CalibrationReport) -> Iterator[Strong]:
-    """Yield what a calibration found, a sentence a criterion: how often right, of how many, and how many undecided."""
+    """Yield what a calibration found, a sentence a criterion: how often right, and what else is as good."""
     level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
     for name, measured in list(report.criteria.items())[:_ANSWERED]:
         about = report.judge if len(report.criteria) == 1 else f"{report.judge}, {name}"
-        yield Strong(f"{about}: {_answered(measured, said, level)}")
+        caution = "" if measured.controls is None else measured.controls.caution
+        yield Strong("; ".join(filter(None, (f"{about}: {_answered(measured, said, level)}", caution))))
 
 
 def _answered(measured: CriterionCalibration, said: str, level: str) -> str:

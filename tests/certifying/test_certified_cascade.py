@@ -221,7 +221,7 @@ def test_where_all_labels_are_the_same_no_step_is_certified() -> None:
     for step in certified(nearly_constant(passes=1.0, base=1.0)).steps:
         (selection,) = step.certificate.selections
         assert selection.refusal is not None
-        assert "not that the judge tells anything" in selection.refusal.reason
+        assert "not that the judge tells good from bad" in selection.refusal.reason
 
 
 def test_a_step_of_a_judge_whose_scores_never_vary_is_refused() -> None:

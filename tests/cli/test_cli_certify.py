@@ -51,6 +51,10 @@ def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_pat
     ran = command("certify", "--source", "human", log, "--out", out)
     assert ran.code == 0
     assert ran.out.splitlines() == [
+        (
+            "60 of 80 decisions need no second look: "
+            "they agree with people at least 90 % of the time, with 90 % confidence"
+        ),
         "rule: majority | median",
         "rule chosen after the samples: exploratory, unless the run was planned with it",
         "no --config: nobody can tell which judge it holds for",
@@ -189,8 +193,8 @@ def test_with_the_configuration_it_holds_for_the_judge(command: Command, run: An
     out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
     ran = command("certify", "--source", "human", log, "--config", folder / "run.json", "--out", out)
     assert ran.code == 0
-    assert ran.out.splitlines()[0] == "rule: majority"
-    assert ran.out.splitlines()[1].startswith("asked for: decisions that agree with people")  # nothing is exploratory
+    assert ran.out.splitlines()[1] == "rule: majority"
+    assert ran.out.splitlines()[2].startswith("asked for: decisions that agree with people")  # nothing is exploratory
     results = [json.loads(line) for line in (folder / "run" / "results.jsonl").read_text().splitlines()]
     assert Certificate.load(out).fingerprint == results[0]["fingerprint"]
     other = run("other", repetitions=4)

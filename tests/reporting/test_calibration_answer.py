@@ -24,8 +24,9 @@ def test_right_is_told_with_its_interval_and_what_is_undecided() -> None:
     told = answer(n=of + 2)
     assert told.startswith(f"{REPORT.judge}: right in ")
     assert f" % of {of} decided labelled cases (95 % [" in told
-    assert told.endswith(", 2 more cases undecided")
+    assert told.endswith(", 2 more cases undecided; not better than a judge that always answers FAIL (50 %)")
     assert "undecided" not in answer(n=of)
+    assert answer(controls=None, n=of + 2).endswith(", 2 more cases undecided")
 
 
 def test_of_a_models_labels_it_is_said_how_like_them_the_judge_is() -> None:

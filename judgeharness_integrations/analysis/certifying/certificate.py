@@ -64,9 +64,9 @@ class Selection:
     `cases`. Decisions with a score of `threshold` or more are certified: `covered` of
     the cases. Without a threshold none is, and `refusal` says why. `levels` is how many different scores there are,
     `of_scores` whether labels are scores. `untold` says why the labels cannot tell the decisions from always the same
-    one, in which case agreement is no sign that the judge tells anything; it is empty where they can. `clusters` is how
-    many the labelled cases are in. Decisions on fewer graded samples than `samples` are not certified: `thin` of the
-    cases, whatever their score. `population` counts what the labelled cases are like. All four are None in a
+    one, in which case agreement is no sign that the judge tells good from bad; it is empty where they can. `clusters`
+    is how many the labelled cases are in. Decisions on fewer graded samples than `samples` are not certified: `thin` of
+    the cases, whatever their score. `population` counts what the labelled cases are like. All four are None in a
     certificate of an earlier version. `map` calibrates probabilities where these are the score: it was fitted on labels
     that are not among those of the `steps`.
     """
@@ -282,6 +282,18 @@ def candidates_text(candidates: int, delta: float) -> str:
         f"one after another until one is certified, they break the promise in up to {total:.2g} of studies, unless "
         f"--candidates {candidates} was given from the first on"
     )
+
+
+def certificate_answer(certificate: Certificate) -> str:
+    """Return in a sentence which decisions need no second look, or that it is shown of none."""
+    granted = [one for one in certificate.selections if one.threshold is not None]
+    if not granted:
+        return f"Nothing is certified: it is not shown that decisions {promise_text(certificate)}"
+    covered, cases = (sum(counts) for counts in zip(*((one.covered, one.cases) for one in granted), strict=True))
+    kind = "criteria" if certificate.stratum is None else "strata"
+    of = len(certificate.selections)
+    where = f" in {len(granted)} of {of} {kind}" if of > 1 else ""
+    return f"{covered} of {cases} decisions{where} need no second look: they {promise_text(certificate)}"
 
 
 def certificate_text(certificate: Certificate) -> Iterator[str]:

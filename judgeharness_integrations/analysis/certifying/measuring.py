@@ -502,8 +502,8 @@ def _untold(items: Sequence[_Item], criterion: str) -> str:
     if measured.controls is None or not measured.untold:
         return ""
     return (
-        "the certificate says how often decisions agree with labels, not that the judge tells anything: decisions are "
-        f"{measured.controls.sentence}; {measured.untold}"
+        "the certificate says how often decisions agree with labels, not that the judge tells good from bad: decisions "
+        f"are {measured.controls.sentence}; {measured.untold}"
     )
 
 
