@@ -123,7 +123,8 @@ def _against(report: RunReport, section: JudgeSection, gates: GateReport | None)
 
 def _no_better(controls: Controls, best: Control) -> str:
     """Return that a judge is not better than one that reads nothing; with which difference is told below."""
-    return f"it is {controls.standing} ({counted(best.n, 'decided case')} with a gold label)"
+    part = "" if best.n == controls.n else f"{best.n} of "
+    return f"it is {controls.standing} ({part}{counted(controls.n, 'decided case')} with a gold label)"
 
 
 def _about(name: str, sentence: str) -> str:

@@ -86,6 +86,16 @@ def test_nothing_shows_that_one_may_rely_on_a_judge_and_the_reason_is_said(
     assert answer(run_report(results)) == f"Do not rely on judge yet: {why}"
 
 
+def test_a_control_that_reads_nothing_only_in_some_of_the_cases_is_said_to() -> None:
+    found = run_report(decided("PASS", "PASS"))
+    [section] = found.judges
+    [one] = section.criteria
+    assert one.controls is not None
+    few = tuple(replace(control, n=1) for control in one.controls.listed)
+    parts = replace(section, criteria=(replace(one, controls=replace(one.controls, listed=few)),))
+    assert answer(replace(found, judges=(parts,))).endswith("(1 of 2 decided cases with a gold label)")
+
+
 def test_labels_that_do_not_tell_a_judge_from_one_that_reads_nothing_are_no_anchor() -> None:
     held: dict[str, Any] = {"calibration": calibration(("PASS", "PASS")), "calibration_state": VALID}
     said = answer(run_report(decided(None, **held)))

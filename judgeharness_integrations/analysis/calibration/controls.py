@@ -188,9 +188,10 @@ class Controls:
         return "" if one.n == self.n else f" (of {one.n})"
 
     def _cases(self, count: int) -> str:
+        part = "" if count == self.n else f"{count} of "
         if self.of == "labelled":
-            return f"over all labelled cases ({count})"
-        return f"on the same {counted(count, 'decided case')}"
+            return f"over {part}all labelled cases ({self.n})"
+        return f"on {part}the same {counted(self.n, 'decided case')}"
 
 
 @dataclass(frozen=True, kw_only=True)
