@@ -77,11 +77,11 @@ def _print_plans(
         for name, plan in plans.items()
     ]
     if len(rows) > 1:
-        rows.append((safe("together"), "", "", "", "", str(sum(plan.total for plan in plans.values()))))
+        rows.append((safe("total"), "", "", "", "", str(sum(plan.total for plan in plans.values()))))
     screen = console(stderr=stderr)
     screen.print(table("plan", columns, rows))
     attempts = config.execution.max_attempts
-    tries = "" if attempts == 1 else "; a call that fails is tried again, which is not counted here"
+    tries = "" if attempts == 1 else "; retries of failed calls are not counted here"
     if budget is not None:
         screen.print(f"budget of the whole run: {budget}")
     else:
@@ -443,7 +443,7 @@ def plan_notes(before: Before, plans: Mapping[str, Plan], judges: Sequence[Judge
         yield f"goes on with run {before.run}, {begun}: {before.calls} of {calls} calls are answered"
     for judge in judges:
         if judge.identity is None or judge.identity.source is not None:
-            yield f"{judge.name} names no model: a new run cannot take over its answers; add `model:` if it should"
+            yield f"{judge.name} names no model, so no other run can reuse its answers; to allow that, add `model:`"
 
 
 def held_notes(judge: Judge, held: HeldCertificate | HeldPassport | None) -> Iterator[str]:

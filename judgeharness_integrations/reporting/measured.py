@@ -208,8 +208,8 @@ def not_simultaneous(report: RunReport) -> str:
         return ""
     level = confidence_text(simultaneous_level(most.judges))
     return (
-        f"intervals of right, and of leads over controls, hold {confidence_text(CONFIDENCE)} each, not all at once: "
-        f"each is {most.among}, of which the best may be best by luck; a gate on accuracy is at {level}"
+        f"each interval of right, and of a lead over controls, holds {confidence_text(CONFIDENCE)} by itself: each is "
+        f"{most.among}, and the best of them may be best by luck, so a gate on accuracy uses {level}"
     )
 
 

@@ -97,7 +97,7 @@ def test_the_summary_equals_a_replay_of_the_log(command: Command, configure: Com
 def test_text_shows_plan_cost_and_measurement(command: Command, configure: Command, folder: Path) -> None:
     ran = command("run", configure("good", "first", execution={"max_calls": 100, "max_attempts": 1}), "--yes")
     assert ran.code == 0
-    assert "together" in ran.out
+    assert "total" in ran.out
     assert "upper limit: 100 calls" in ran.out
     assert "100.0 of 3" in ran.out
     assert "good: not calibrated: " in ran.out

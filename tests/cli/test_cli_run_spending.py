@@ -192,7 +192,7 @@ def test_the_plan_names_the_budget_and_judges_without_model(
     path = config(execution={"budget": budget, "max_calls": 50, "prices": {"*": PRICES["gpt-4o"]}}, judges=judges)
     ran = command("run", path, "--out", folder / "out")
     assert "budget of the whole run: 4 calls, retries included, 100000 tokens, 2 by the prices given" in ran.out
-    assert "j names no model: a new run cannot take over its answers; add `model:` if it should" in ran.out
+    assert "j names no model, so no other run can reuse its answers; to allow that, add `model:`" in ran.out
     assert "budget.calls=4 reached" in ran.err
     changed = command("run", config(judges=judges, keep="hash"), "--out", folder / "out")
     assert "or start a new run with --new-run; nothing was asked." in changed.err

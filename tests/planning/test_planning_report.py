@@ -43,12 +43,12 @@ def test_without_facts_there_is_no_advice() -> None:
 
 UNANCHORED = "there are no labels: a harness can only say how consistent the judge is, not how right; label"
 EXECUTABLE = "the labels come from an executable check: run the check on every case; a harness around a judge is"
-TOO_FEW = "19 calls for 10 cases are fewer than two samples a case: take one sample a case and call it informal,"
+TOO_FEW = "19 calls for 10 cases are fewer than two samples a case: ask each case once, which is informal and"
 FAR_TOO_FEW = "10 calls for 20 cases are fewer than two samples a case: judge fewer cases: 5 with two samples each."
-OF_TWO = "39 calls for 10 cases of 2 systems are fewer than two samples a case: take one sample a case and call it"
+OF_TWO = "39 calls for 10 cases of 2 systems are fewer than two samples a case: ask each case once,"
 NONE_AT_ALL = "1 call is too few for any interval: two cases with two samples each take 4; allow that many or more."
 COLD = "the judge's temperature is 0: repetitions measure nothing; use one repetition under several"
-FLOOR = "the goal takes 30 cases under any design tried, and there are 20: find more cases: no number of"
+FLOOR = "the goal takes 30 cases under any design tried, and there are 20: find more cases; no number of"
 
 
 @pytest.mark.parametrize(
@@ -59,19 +59,19 @@ FLOOR = "the goal takes 30 cases under any design tried, and there are 20: find 
         (Facts(labels="executable"), f"{EXECUTABLE} the wrong tool for it."),
         (
             Facts(budget=19, cases=10),
-            f"{TOO_FEW} without a harness, or judge fewer cases: 9 with two samples each.",
+            f"{TOO_FEW} needs no harness, or judge fewer cases: 9 with two samples each.",
         ),
         (Facts(budget=10, cases=20), FAR_TOO_FEW),
         (
             Facts(budget=39, cases=10, systems=2),
-            f"{OF_TWO} informal, without a harness, or judge fewer cases: 9 with two samples each.",
+            f"{OF_TWO} which is informal and needs no harness, or judge fewer cases: 9 with two samples each.",
         ),
         (Facts(budget=1), NONE_AT_ALL),
         (Facts(budget=7, systems=2), NONE_AT_ALL.replace("1 call is", "7 calls of 2 systems are").replace("4;", "8;")),
         (Facts(temperature=0.0), f"{COLD} perturbations."),
         (
             Facts(components=PARTS, fewest_cases=30, cases=20),
-            f"{FLOOR} repetitions or perturbations reaches it.",
+            f"{FLOOR} repetitions or perturbations makes up for them.",
         ),
     ],
 )
@@ -304,7 +304,7 @@ def test_what_repetitions_buy_is_said() -> None:
     )
     assert tight.cheapest is not None
     assert tight.cheapest.repetitions > 1
-    assert any("repetitions are what buys the goal" in one.advice for one in tight.advice)
+    assert any("only repetitions reach the goal" in one.advice for one in tight.advice)
 
 
 @pytest.mark.slow

@@ -249,12 +249,12 @@ def test_intervals_of_several_judges_on_the_same_labels_are_said_once_to_hold_on
         [case(f"c{n}", ["PASS"] * 3, gold="PASS", judge=judge) for judge in ("one", "two", "three") for n in range(20)]
     )
     told = (
-        "intervals of right, and of leads over controls, hold 95 % each, not all at once: each is one of 3 judges on "
-        "these labels, of which the best may be best by luck; a gate on accuracy is at 98.30 %"
+        "each interval of right, and of a lead over controls, holds 95 % by itself: each is one of 3 judges on these "
+        "labels, and the best of them may be best by luck, so a gate on accuracy uses 98.30 %"
     )
     for text in (markdown_report(report), report.to_html()):
         assert html.unescape(text).count(told) == 1
     (check, *_) = check_gates(report, ["accuracy>=0.5"]).checks
     assert "in the share right on the same 20 decided cases at 95 %, as if it were the only candidate" in check.reason
     without = run_report([result for result in report.results if result.judge == "one"])
-    assert "intervals of right" not in markdown_report(without) + without.to_html()
+    assert "interval of right" not in markdown_report(without) + without.to_html()

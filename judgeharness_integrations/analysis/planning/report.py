@@ -128,7 +128,7 @@ def _budget(facts: Facts) -> Iterator[Advice]:
             advice=f"two cases with two samples each take {_FEWEST * twice}; allow that many or more.",
         )
     elif facts.cases is not None and facts.budget < twice * facts.cases:
-        one = "take one sample a case and call it informal, without a harness, or "
+        one = "ask each case once, which is informal and needs no harness, or "
         yield Advice(
             fact=f"{calls} for {facts.cases} cases{of_systems} are fewer than two samples a case",
             advice=f"{one if facts.budget >= facts.systems * facts.cases else ''}judge fewer cases: "
@@ -146,7 +146,7 @@ def _design(facts: Facts) -> Iterator[Advice]:
     if facts.fewest_cases is not None and facts.cases is not None and facts.fewest_cases > facts.cases:
         yield Advice(
             fact=f"the goal takes {facts.fewest_cases} cases under any design tried, and there are {facts.cases}",
-            advice="find more cases: no number of repetitions or perturbations reaches it.",
+            advice="find more cases; no number of repetitions or perturbations makes up for them.",
         )
 
 
@@ -164,7 +164,7 @@ def _samples(facts: Facts) -> Iterator[Advice]:
     if best.repetitions > one.repetitions:
         yield Advice(
             fact=f"{calls}, {best.perturbations} x {best.repetitions} {best.cases} cases and {best.calls} calls",
-            advice="with so few cases at hand, repetitions are what buys the goal.",
+            advice="with so few cases at hand, only repetitions reach the goal.",
         )
     elif facts.buys:
         saves = (most.cases or 0) < one.cases
