@@ -1,4 +1,4 @@
-"""What a ranking opens with: who is first, who cannot be told from it, and who costs less for as much."""
+"""What a ranking opens with: who is first, who cannot be told apart from it, and who costs less for as much."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _untold(report: RankReport, first: JudgeRank) -> Iterator[str]:
         return
     names = [name for one in report.contrasts if not one.significant for name in _beside(one.judge, one.other, first)]
     named = f": {listed(names, _NAMED)}" if len(names) == others else ""
-    yield f"{counted(others, 'other judge')} cannot be told from it, {at}{named}"
+    yield f"{counted(others, 'other judge')} cannot be told apart from it, {at}{named}"
 
 
 def _beside(judge: str, other: str, first: JudgeRank) -> Sequence[str]:

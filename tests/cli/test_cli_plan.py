@@ -215,7 +215,7 @@ def test_a_configuration_gives_cases_and_design_and_is_never_asked(
     ran = command("plan", path, "--variance", "0.1,0.02,0.05", "--perturbations", 2)
     assert "as configured: 2 x 1 samples (perturbations x repetitions) of 3 cases, 6 calls: width" in ran.out
     assert "no design within the limits reaches the goal" in ran.out
-    assert "advice: 5 calls for 3 cases are fewer than two samples a case: take one sample a case" in ran.out
+    assert "advice: 5 calls for 3 cases are fewer than two samples a case: ask each case once, which" in ran.out
     assert "advice: 1 call is too few for any interval" in command("plan", "--budget", 1).out
     document = command("plan", path, "--cases", 50, "--budget", 900, "--json").json
     assert (document["limits"]["cases"], document["limits"]["calls"]) == (50, 900)

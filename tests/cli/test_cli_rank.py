@@ -110,7 +110,9 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any]) -> None:
         "first of 65 judges by Bradley-Terry: GPT-4/Metrics_Reference",
         "- Elo 2084, 95 % [2015, 2153]; right about 83.1 % of 419 pairs",
     ]
-    assert lines[2].startswith("- 8 other judges cannot be told from it, at a false discovery rate of 5 %: GPT-4/")
+    assert lines[2].startswith(
+        "- 8 other judges cannot be told apart from it, at a false discovery rate of 5 %: GPT-4/"
+    )
     assert lines[2].endswith(" and 4 more")
     assert lines[3] == "next: the same command with --out ranking writes ranking/index.html, with pictures and tables"
     assert len(lines) <= 85
@@ -180,7 +182,7 @@ def test_eip_ranks_with_elo_beside_it(rank: Callable[..., Any], write: Any) -> N
     assert "first of 3 judges by EIP: one" in ran.out
     assert "Bradley-Terry differences in Elo" in ran.out
     assert "EIP has no errors: those are Bradley-Terry's" in ran.out
-    assert "cannot be told from it" not in ran.out
+    assert "cannot be told apart from it" not in ran.out
     assert "100.000" in ran.out
 
 
@@ -510,7 +512,7 @@ def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> Non
 @pytest.mark.slow
 def test_who_costs_less_and_stands_as_high_is_named(rank: Callable[..., Any], example: list[str]) -> None:
     lines = rank(*example[:3]).out.splitlines()
-    assert lines[2] == "- 1 other judge cannot be told from it, at a false discovery rate of 5 %: borealis"
+    assert lines[2] == "- 1 other judge cannot be told apart from it, at a false discovery rate of 5 %: borealis"
     assert lines[3].startswith("- cumulus@rubric costs 1/9 as much as borealis and stands as high: Elo ")
     assert lines[3].endswith("0.90 against 7.79 per 1,000 pairs")
     assert len(lines) <= 30

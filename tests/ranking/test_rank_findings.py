@@ -63,7 +63,7 @@ def test_who_cannot_be_told_from_the_first_is_named() -> None:
         contrasts = tuple(contrast(one, turned=turned) for one in report.contrasts)
         found = rank_finding(replace(report, judges=(first, *report.judges[1:]), contrasts=contrasts))
         (told,) = (line for line in found.reasons if "cannot be told" in line)
-        assert told.startswith("2 other judges cannot be told from it, at a false discovery rate of 5 %: ")
+        assert told.startswith("2 other judges cannot be told apart from it, at a false discovery rate of 5 %: ")
         assert set(told.rpartition(": ")[2].split(", ")) == near
     without = rank_finding(replace(report, judges=(first, *report.judges[1:]), contrasts=()))
     assert any(line.endswith("at a false discovery rate of 5 %") for line in without.reasons)
