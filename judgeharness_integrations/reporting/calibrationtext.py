@@ -290,13 +290,14 @@ _ANSWERED: Final = 4  # criteria with a sentence of their own
 
 def calibration_answer(report: CalibrationReport) -> Iterator[Strong]:
     """Yield what a calibration found, a sentence a criterion: how often right, of how many, and how many undecided."""
-    level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
     for name, measured in list(report.criteria.items())[:_ANSWERED]:
         about = report.judge if len(report.criteria) == 1 else f"{report.judge}, {name}"
-        yield Strong(f"{about}: {_answered(measured, said, level)}")
+        yield Strong(f"{about}: {answered(measured, report)}")
 
 
-def _answered(measured: CriterionCalibration, said: str, level: str) -> str:
+def answered(measured: CriterionCalibration, report: CalibrationReport) -> str:
+    """Return how often a calibration found a criterion right, or how far off: with interval and denominator."""
+    level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
     if (right := measured.accuracy) is not None:
         undecided = counted(measured.n - right.trials, "more case") if measured.n > right.trials else ""
         left = f", {undecided} undecided" if undecided else ""
