@@ -67,7 +67,7 @@ _LIST_KEYS: Final[dict[str, str]] = {
 PAIR_KEYS: Final[dict[str, str]] = {
     "e": "open or fold all turns",
     "x": "open or fold the text that the conversations draw on",
-    "h": "hide or show what tells the flaw",
+    "h": "hide what tells the flaw, or show it: of a pair without a label, for this pair alone",
 }
 
 
@@ -202,7 +202,8 @@ class Selection:
     """An order, the values that columns must have, the label items must have, whose they must be, and a page.
 
     `label` is one label, `unlabelled`, or empty for all; `due` keeps the annotator's own items alone. What tells the
-    flaw is hidden until an item has a label: with `blind` it stays so, with `bare` it never is.
+    flaw is hidden until an item has a label: with `blind` it stays so, and of the item whose id is `bared`, and of no
+    other one, it is shown before.
     """
 
     order: str
@@ -210,7 +211,7 @@ class Selection:
     label: str = ""
     due: bool = False
     blind: bool = False
-    bare: bool = False
+    bared: str = ""
     page: int = 1
 
     @classmethod
@@ -225,7 +226,7 @@ class Selection:
             label=params.get("label", ""),
             due=params.get("due") == "1",
             blind=params.get("blind") == "1",
-            bare=params.get("blind") == "0",
+            bared=params.get("id", "") if params.get("blind") == "0" else "",
             page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,  # noqa: PLR2004
         )
 
@@ -234,7 +235,7 @@ class Selection:
         said: dict[str, Any] = {"order": self.order}
         said |= {_FILTER + name: value for name, value in self.filters.items()}
         said |= {"label": self.label or None, "due": "1" if self.due else None}
-        said |= {"blind": "1" if self.blind else "0" if self.bare else None}
+        said |= {"blind": "1" if self.blind else "0" if self.bared and self.bared == more.get("id") else None}
         said |= {"page": self.page if self.page > 1 else None} | more
         kept = {name: value for name, value in said.items() if value not in (None, "")}
         return f"{path}?{urlencode(kept, errors='surrogatepass')}"
@@ -245,17 +246,17 @@ class Selection:
 
     def hides(self, item: Item) -> bool:
         """Whether what tells the flaw of an item is hidden."""
-        return self.blind or (item.label is None and not self.bare)
+        return self.blind or (item.label is None and self.bared != item.item_id)
 
     def turned(self, item: Item) -> Selection:
         """Return the same, showing what of an item is hidden, and hiding what is not.
 
         Where its label decides as it is wanted nothing else does, or who turned twice would see the next flaw at once.
         """
-        plain = replace(self, blind=False, bare=False)
+        plain = replace(self, blind=False, bared="")
         if plain.hides(item) != self.hides(item):
             return plain
-        return replace(plain, blind=not self.hides(item), bare=self.hides(item))
+        return replace(plain, bared=item.item_id) if self.hides(item) else replace(plain, blind=True)
 
     def takes(self, item: Item) -> bool:
         """Whether the columns of an item are those asked for; its label is not looked at."""

@@ -55,14 +55,6 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
         press(visit, "k", "pair-00003")
         press(visit, "j", "pair-00004")
         press(visit, "a", "pair-00005")
-        key.press("r")
-        visit.until("document.querySelectorAll('details.turn[open]').length === 2")
-        key.press("e")
-        visit.until("document.querySelectorAll('details.turn:not([open])').length === 0")
-        key.press("e")
-        visit.until("document.querySelectorAll('details.turn[open]').length === 0")
-        key.press("h")
-        visit.until("document.querySelectorAll('.views a').length === 2")
         key.press("?")
         assert page.is_visible("#help")
         key.press("1")
@@ -81,6 +73,30 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
         ("pair-00003", "noise", note),
         ("pair-00004", "ambiguous", ""),
     ]
+
+
+def test_h_shows_the_flaw_of_one_pair_alone(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
+        page, key = visit.page, visit.page.keyboard
+        at(visit, "pair-00001")
+        key.press("h")
+        visit.until(f"document.querySelectorAll('.views a').length === {len(VIEW_NAMES) + 1}")
+        key.press("r")
+        visit.until("document.querySelectorAll('details.turn[open]').length === 2")
+        key.press("e")
+        visit.until("document.querySelectorAll('details.turn:not([open])').length === 0")
+        key.press("e")
+        visit.until("document.querySelectorAll('details.turn[open]').length === 0")
+        for name, there in (("j", "pair-00002"), ("c", "pair-00003")):
+            press(visit, name, there)
+            assert page.locator(".views a").count() == 2
+            assert "flaw" not in page.inner_text("main").casefold()
+        key.press("h")
+        visit.until(f"document.querySelectorAll('.views a').length === {len(VIEW_NAMES) + 1}")
+        key.press("h")
+        visit.until("document.querySelectorAll('.views a').length === 2")
+        visit.harmless()
 
 
 def test_a_key_that_is_held_down_labels_one_pair(chromium: Browser, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def source(folder: BenchmarkFolder) -> PairSource:
 
 
 def page_of(source: PairSource, pair_id: str, view: str, *, turn: int | None = None, blind: bool = False) -> str:
-    selection = Selection(order=source.orders[0], blind=blind, bare=not blind)
+    selection = Selection(order=source.orders[0], blind=blind, bared="" if blind else pair_id)
     item = Shown.of(selection, source).find(pair_id)
     assert item is not None
     return Pages(source=source, csrf="c").item(item, selection, view=view, turn=turn, last="")
