@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.certifying.certificate import certificat
 from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
+from judgeharness_integrations.cli._following import after_certifying
 from judgeharness_integrations.cli._label_options import CertifyRequest
 from judgeharness_integrations.cli._output import check_file, without_replay_advice
 from judgeharness_integrations.cli.calibrate_log import (
@@ -29,11 +30,14 @@ from judgeharness_integrations.cli.calibrate_log import (
     items_of,
     labelled_columns,
     labelled_rows,
+    opened,
     print_and_save,
     refuse_unended,
     rows_of_one,
 )
 from judgeharness_integrations.judging.candidates import study_of
+from judgeharness_integrations.reporting.certificatefindings import certificate_finding
+from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.verdictlog.encoding import safe_text
 
 _RULE = "majority | median"
@@ -106,7 +110,15 @@ def certify_decisions(request: CertifyRequest) -> int:
     if configured is None:
         unknown = "no --config: nobody can tell which judge it holds for"
         fixed = (*exploratory(log, judge, rows, folding), unknown)
-    lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
+    after = after_certifying(request, certificate, chosen.name)
+    found = certificate_finding(certificate, before=after.before, following=after.next)
+    lines: tuple[str | Section, ...] = (
+        opened(found),
+        f"rule: {chosen.name}",
+        *fixed,
+        *map(safe_text, notes),
+        *certificate_text(certificate),
+    )
     kept = asked if certificate.granted else replace(asked, out=None)
     print_and_save(certificate, kept, lambda: lines)
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import confidence_text
 from judgeharness_integrations.analysis.result import UNCALIBRATED
+from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
@@ -288,11 +289,21 @@ def _curve(curve: RiskCoverage, level: str) -> Iterator[Block]:
 _ANSWERED: Final = 4  # criteria with a sentence of their own
 
 
-def calibration_answer(report: CalibrationReport) -> Iterator[Strong]:
-    """Yield what a calibration found, a sentence a criterion: how often right, of how many, and how many undecided."""
+def calibration_finding(report: CalibrationReport, *, before: Sequence[str] = (), following: str = "") -> Finding:
+    """Return what a calibration opens with: how often right, of how many, and how many undecided, a line a criterion.
+
+    Args:
+        report: what was measured.
+        before: what is to be done before the command that comes next.
+        following: that command; empty where none is known.
+
+    """
+    told = []
     for name, measured in list(report.criteria.items())[:_ANSWERED]:
         about = report.judge if len(report.criteria) == 1 else f"{report.judge}, {name}"
-        yield Strong(f"{about}: {answered(measured, report)}")
+        told.append(f"{about}: {answered(measured, report)}")
+    answer, *others = told or ["nothing was measured"]
+    return Finding(answer=answer, reasons=(*others, *before), next=following)
 
 
 def answered(measured: CriterionCalibration, report: CalibrationReport) -> str:
