@@ -10,17 +10,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qs, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
-from judgeharness_integrations.reporting.html.charts import percent
-from judgeharness_integrations.reporting.html.frame import isolated, visible
-from judgeharness_integrations.verdictlog.encoding import counted
+from judgeharness_integrations.reporting.html.frame import environment, visible
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from starlette.requests import Request
 
 _LABELS_HELD: Final = 12  # more different labels than these are no filter
@@ -463,25 +461,11 @@ def _number(text: str, answering: Answering) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("judgeharness_integrations.audit"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"iso": isolated, "marked": marked, "percent": percent, "plural": counted, "spaced": _spaced}
+    made = environment("judgeharness_integrations.audit")
+    made.filters |= {"marked": marked, "spaced": _spaced}
     return made
 
 
 def _spaced(name: str) -> str:
     """Return the name of a type or state as words."""
     return name.replace("_", " ")
-
-
-def _finalize(value: object) -> object:
-    """Make every printed text visible; what is not there has words of its own."""
-    if value is None or isinstance(value, Mapping):
-        raise TypeError("a template prints something that is no text")
-    return visible(value) if type(value) is str else value

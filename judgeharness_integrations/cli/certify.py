@@ -10,11 +10,11 @@ import typer
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
-from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.certifying.applying import SCORES
-from judgeharness_integrations.analysis.certifying.certificate import certificate_text
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
@@ -110,18 +110,17 @@ def certify_decisions(request: CertifyRequest) -> int:
     if configured is None:
         unknown = "no --config: nobody can tell which judge it holds for"
         fixed = (*exploratory(log, judge, rows, folding), unknown)
-    after = after_certifying(request, certificate, chosen.name)
-    found = certificate_finding(certificate, before=after.before, following=after.next)
-    lines: tuple[str | Section, ...] = (
-        opened(found),
-        f"rule: {chosen.name}",
-        *fixed,
-        *map(safe_text, notes),
-        *certificate_text(certificate),
-    )
+    opening = _opened(request, certificate, chosen)
+    lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
     kept = asked if certificate.granted else replace(asked, out=None)
-    print_and_save(certificate, kept, lambda: lines)
+    print_and_save(certificate, kept, lambda: (opening, *lines))
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK
+
+
+def _opened(request: CertifyRequest, certificate: Certificate, rule: Rule) -> Section:
+    """Return what the command opens with: what is certified, and what comes next."""
+    after = after_certifying(request, certificate, rule.name)
+    return opened(certificate_finding(certificate, before=after.before, following=after.next))
 
 
 def _looked_for(wanted: Wanted) -> tuple[str, ...]:
