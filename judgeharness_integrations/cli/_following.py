@@ -8,11 +8,13 @@ from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING, Literal
 
+from judgeharness_integrations.analysis.certifying.cascade import PEOPLE
 from judgeharness_integrations.cli._command import retold
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.certifying.cascade import Cascade
     from judgeharness_integrations.analysis.certifying.certificate import Certificate
     from judgeharness_integrations.cli._label_options import CalibrateRequest, CertifyRequest
 
@@ -47,6 +49,19 @@ def after_certifying(request: CertifyRequest, certificate: Certificate, rule: st
     if request.out is None:
         return Following(next=retold("certify", request, out=Path("certificate.json")))
     return _standing_on(request.out, "certificate", request.config, request.log, rule)
+
+
+def after_certifying_judges(request: CertifyRequest, cascade: Cascade) -> Following:
+    """Return what comes after a cascade: keeping it, or the run that asks its judges in turn."""
+    if not cascade.granted or request.config is None:  # which judges it holds for is not known without
+        return Following()
+    if request.out is None:
+        return Following(next=retold("certify", request, out=Path("cascade.json")))
+    found = _standing_on(request.out, "certificate", request.config, request.log, None)
+    judges = ", ".join((*(step.judge for step in cascade.steps), PEOPLE))
+    said = load_config(request.config).cascade
+    asks = () if said else (f"put `cascade: [{judges}]` beside it: its judges are asked in turn",)
+    return Following(next=found.next, before=(*found.before, *asks))
 
 
 def _standing_on(
