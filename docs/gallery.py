@@ -143,7 +143,6 @@ def _audit() -> None:
     """Write the page on which a person labels a case of the run, its style inside of it and its script left out."""
     from starlette.testclient import TestClient  # noqa: PLC0415 - as above
 
-    from judgeharness_integrations import audit  # noqa: PLC0415
     from judgeharness_integrations.audit.app import audit_app  # noqa: PLC0415
     from judgeharness_integrations.audit.cases import (  # noqa: PLC0415
         PlainSource,
@@ -167,11 +166,8 @@ def _audit() -> None:
     )
     client.get("/", params={"token": "gallery"})
     page = client.get("/item", params={"id": source.items()[0].item_id}).text
-    assets = Path(str(audit.__file__)).parent / "assets"
-    style = "".join(
-        (assets / f"{name}.css").read_text("utf-8")
-        for name in ("base", "list", "item", "dock")
-    )
+    sheets = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
+    style = "".join(client.get(sheet).text for sheet in sheets)
     page = re.sub(
         r'<link rel="(?:stylesheet|icon)"[^>]*>|<script.*?</script>', "", page
     )

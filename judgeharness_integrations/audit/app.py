@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.audit.pages import FormError, Pages, Selection, Shown, posted_form, read_label
+from judgeharness_integrations.reporting.html.frame import script
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -64,6 +65,8 @@ def audit_app(source: AuditSource, *, token: str, once: str | None = None) -> St
             Route("/start", site.start, methods=["GET"]),
             Route("/item", site.item, methods=["GET"]),
             Route("/label", site.label, methods=["POST"]),
+            Route("/frame.js", frame_script, methods=["GET"]),
+            Mount("/frame", StaticFiles(packages=[("judgeharness_integrations.reporting.html", "assets")])),
             Mount("/assets", StaticFiles(packages=[("judgeharness_integrations.audit", "assets")])),
         ],
         middleware=[Middleware(Guard, token=token, once=once)],
@@ -74,6 +77,11 @@ def audit_app(source: AuditSource, *, token: str, once: str | None = None) -> St
             OSError: site.unread,
         },
     )
+
+
+async def frame_script(_request: Request) -> Response:
+    """Return the script of every page of the product: the theme, and that nothing is folded on paper."""
+    return Response(str(script().text), media_type="text/javascript")
 
 
 class _Site:

@@ -10,17 +10,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qs, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
-from judgeharness_integrations.reporting.html.charts import percent
-from judgeharness_integrations.reporting.html.frame import isolated, visible
-from judgeharness_integrations.verdictlog.encoding import counted
+from judgeharness_integrations.reporting.html.frame import environment, visible
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from starlette.requests import Request
 
 _LABELS_HELD: Final = 12  # more different labels than these are no filter
@@ -67,7 +65,7 @@ _LIST_KEYS: Final[dict[str, str]] = {
 PAIR_KEYS: Final[dict[str, str]] = {
     "e": "open or fold all turns",
     "x": "open or fold the text that the conversations draw on",
-    "h": "hide or show what tells the flaw",
+    "h": "hide what tells the flaw, or show it: of a pair without a label, for this pair alone",
 }
 
 
@@ -202,7 +200,8 @@ class Selection:
     """An order, the values that columns must have, the label items must have, whose they must be, and a page.
 
     `label` is one label, `unlabelled`, or empty for all; `due` keeps the annotator's own items alone. What tells the
-    flaw is hidden until an item has a label: with `blind` it stays so, with `bare` it never is.
+    flaw is hidden until an item has a label: with `blind` it stays so, and of the item whose id is `bared`, and of no
+    other one, it is shown before.
     """
 
     order: str
@@ -210,7 +209,7 @@ class Selection:
     label: str = ""
     due: bool = False
     blind: bool = False
-    bare: bool = False
+    bared: str = ""
     page: int = 1
 
     @classmethod
@@ -225,7 +224,7 @@ class Selection:
             label=params.get("label", ""),
             due=params.get("due") == "1",
             blind=params.get("blind") == "1",
-            bare=params.get("blind") == "0",
+            bared=params.get("id", "") if params.get("blind") == "0" else "",
             page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,  # noqa: PLR2004
         )
 
@@ -234,7 +233,7 @@ class Selection:
         said: dict[str, Any] = {"order": self.order}
         said |= {_FILTER + name: value for name, value in self.filters.items()}
         said |= {"label": self.label or None, "due": "1" if self.due else None}
-        said |= {"blind": "1" if self.blind else "0" if self.bare else None}
+        said |= {"blind": "1" if self.blind else "0" if self.bared and self.bared == more.get("id") else None}
         said |= {"page": self.page if self.page > 1 else None} | more
         kept = {name: value for name, value in said.items() if value not in (None, "")}
         return f"{path}?{urlencode(kept, errors='surrogatepass')}"
@@ -245,17 +244,17 @@ class Selection:
 
     def hides(self, item: Item) -> bool:
         """Whether what tells the flaw of an item is hidden."""
-        return self.blind or (item.label is None and not self.bare)
+        return self.blind or (item.label is None and self.bared != item.item_id)
 
     def turned(self, item: Item) -> Selection:
         """Return the same, showing what of an item is hidden, and hiding what is not.
 
         Where its label decides as it is wanted nothing else does, or who turned twice would see the next flaw at once.
         """
-        plain = replace(self, blind=False, bare=False)
+        plain = replace(self, blind=False, bared="")
         if plain.hides(item) != self.hides(item):
             return plain
-        return replace(plain, blind=not self.hides(item), bare=self.hides(item))
+        return replace(plain, bared=item.item_id) if self.hides(item) else replace(plain, blind=True)
 
     def takes(self, item: Item) -> bool:
         """Whether the columns of an item are those asked for; its label is not looked at."""
@@ -462,25 +461,11 @@ def _number(text: str, answering: Answering) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("judgeharness_integrations.audit"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"iso": isolated, "marked": marked, "percent": percent, "plural": counted, "spaced": _spaced}
+    made = environment("judgeharness_integrations.audit")
+    made.filters |= {"marked": marked, "spaced": _spaced}
     return made
 
 
 def _spaced(name: str) -> str:
     """Return the name of a type or state as words."""
     return name.replace("_", " ")
-
-
-def _finalize(value: object) -> object:
-    """Make every printed text visible; what is not there has words of its own."""
-    if value is None or isinstance(value, Mapping):
-        raise TypeError("a template prints something that is no text")
-    return visible(value) if type(value) is str else value

@@ -21,6 +21,7 @@ from judgeharness_integrations.analysis.certifying.measuring import Wanted
 from judgeharness_integrations.analysis.runs.folder import prices_of_run
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
+from judgeharness_integrations.cli._following import after_certifying_judges
 from judgeharness_integrations.cli._label_options import CertifyRequest
 from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
 from judgeharness_integrations.cli.calibrate_log import (
@@ -32,6 +33,7 @@ from judgeharness_integrations.cli.calibrate_log import (
     items_of,
     labelled_columns,
     labelled_rows,
+    opened,
     refuse_stopped,
     rows_of_one,
 )
@@ -39,7 +41,7 @@ from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.judging.tiers import dearer_first, prices_of
-from judgeharness_integrations.reporting.severaljudges import cascade_section
+from judgeharness_integrations.reporting.severaljudges import cascade_finding, cascade_section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -154,15 +156,14 @@ def _print(request: CertifyRequest, cascade: Cascade, judged: Sequence[_Judged],
             typer.echo(note, err=True)
         print_json(cascade.to_dict())
         return
-    screen = console()
+    screen, after = console(), after_certifying_judges(request, cascade)
+    show_section(opened(cascade_finding(cascade, before=after.before, following=after.next)), screen)
     for line in notes:
         say(screen, line)
     for place, step in enumerate(cascade.steps, start=1):
         say(screen, f"step {place}: {safe_text(step.judge)}, rule {step.rule.name}")
         for line in certificate_text(step.certificate):
             say(screen, f"  {line}")
-    if made is None:
-        say(screen, "no step is certified: such a cascade is refused, as every case would wait for people")
-        return
-    say(screen, "what it makes of this log, the labels it was certified on included:")
-    show_section(cascade_section(made), screen)
+    if made is not None:
+        say(screen, "what it makes of this log, the labels it was certified on included:")
+        show_section(cascade_section(made), screen)

@@ -18,6 +18,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
+from shlex import join
 from types import FrameType
 from typing import (
     TYPE_CHECKING,
@@ -83,6 +84,26 @@ def part_of(request: Any, part: type[_Request], **own: Any) -> _Request:
     names = {field.name for field in fields(request)}
     shared = {field.name: getattr(request, field.name) for field in fields(cast("Any", part)) if field.name in names}
     return part(**(shared | own))
+
+
+_OF_THIS_CALL: Final = frozenset({"yes", "as_json"})
+
+
+def retold(name: str, request: Any, **others: Any) -> str:
+    """Return the command line of a request, with other values for some fields; how it asks and prints is left out."""
+    words = ["judgeharness", name]
+    for field, kind, option in _declared(type(request)):
+        value = others.get(field.name, getattr(request, field.name))
+        if field.name in _OF_THIS_CALL or option is None or value in (field.default, None, False):
+            continue
+        if isinstance(option, typer.models.ArgumentInfo):
+            words.append(str(value))
+            continue
+        long = next((one for one in option.param_decls or () if one.startswith("--")), None)
+        given = long or f"--{field.name.replace('_', '-')}"
+        several = value if get_origin(_plain(kind)) is tuple else (value,)
+        words += [given] if value is True else [part for one in several for part in (given, str(one))]
+    return join(words)
 
 
 def _parameters(request: type[Any]) -> dict[str, inspect.Parameter]:

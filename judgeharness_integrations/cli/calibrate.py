@@ -11,6 +11,7 @@ from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model
 from judgeharness_integrations.cli._command import NOT_GRADED, OK, names_in, part_of, terminable
+from judgeharness_integrations.cli._following import Following, after_calibrating
 from judgeharness_integrations.cli._label_options import CalibrateRequest
 from judgeharness_integrations.cli._output import check_file, failures, told, without_replay_advice
 from judgeharness_integrations.cli.calibrate_check import check_config, check_log, check_of
@@ -35,7 +36,8 @@ from judgeharness_integrations.verdictlog.encoding import check_columns
 
 def calibrate_or_check(request: CalibrateRequest) -> int:
     """Calibrate or look for drift, by asking or on a log, and return the exit code."""
-    asked = part_of(request, Request, by=", ".join(names_in(request.by)) or None)
+    after = after_calibrating(request) if request.check is None else Following()
+    asked = part_of(request, Request, by=", ".join(names_in(request.by)) or None, following=after)
     config, log, rule, check = request.config, request.log, request.rule, request.check
     if log is not None:
         _refuse_both(check and config, check and request.labels, request.max_calls)
@@ -111,7 +113,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
         prices=prices_of(config),
         max_calls=limit,
         yes=yes,
-        stderr=request.as_json,
+        stderr=True,
         remarks=clusters.copied,
     )
     model = judge_model(judge, config.judges[place])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, product
 from pathlib import Path
@@ -66,6 +66,7 @@ from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import names_of, same_model
 from judgeharness_integrations.cli._asking import judge_model
 from judgeharness_integrations.cli._command import OK
+from judgeharness_integrations.cli._following import Following
 from judgeharness_integrations.cli._output import (
     asked_of_log,
     check_file,
@@ -88,8 +89,9 @@ from judgeharness_integrations.judging.config import (
 from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.running import fingerprint_parts
-from judgeharness_integrations.reporting.calibrationtext import calibration_answer, calibration_section
+from judgeharness_integrations.reporting.calibrationtext import calibration_finding, calibration_section
 from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import VerdictRow
@@ -111,6 +113,7 @@ class Request(CandidateOptions):
     plot: Path | None = None
     run: str | None = None
     by: str | None = None
+    following: Following = field(default_factory=Following)
 
     @property
     def declared_source(self) -> str:
@@ -122,9 +125,16 @@ class Request(CandidateOptions):
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
     """Print a calibration, save and draw it."""
-    print_and_save(report, request, lambda: (*calibration_answer(report), *notes, calibration_section(report)))
+    known = request.following
+    found = calibration_finding(report, before=known.before, following=known.next)
+    print_and_save(report, request, lambda: (opened(found), *notes, calibration_section(report)))
     if request.plot is not None:
         _draw(report, request.plot, request)
+
+
+def opened(found: Finding) -> Section:
+    """Return what a measurement opens with."""
+    return Section(title=found.answer, blocks=tuple(found.opening()))
 
 
 def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str | Section]]) -> None:

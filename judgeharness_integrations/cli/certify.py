@@ -10,14 +10,15 @@ import typer
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
-from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.certifying.applying import SCORES
-from judgeharness_integrations.analysis.certifying.certificate import certificate_answer, certificate_text
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
+from judgeharness_integrations.cli._following import after_certifying
 from judgeharness_integrations.cli._label_options import CertifyRequest
 from judgeharness_integrations.cli._output import check_file, without_replay_advice
 from judgeharness_integrations.cli.calibrate_log import (
@@ -29,11 +30,14 @@ from judgeharness_integrations.cli.calibrate_log import (
     items_of,
     labelled_columns,
     labelled_rows,
+    opened,
     print_and_save,
     refuse_unended,
     rows_of_one,
 )
 from judgeharness_integrations.judging.candidates import study_of
+from judgeharness_integrations.reporting.certificatefindings import certificate_finding
+from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.verdictlog.encoding import safe_text
 
 _RULE = "majority | median"
@@ -106,11 +110,17 @@ def certify_decisions(request: CertifyRequest) -> int:
     if configured is None:
         unknown = "no --config: nobody can tell which judge it holds for"
         fixed = (*exploratory(log, judge, rows, folding), unknown)
-    about = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes))
-    lines = (certificate_answer(certificate), *about, *certificate_text(certificate))
+    opening = _opened(request, certificate, chosen)
+    lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
     kept = asked if certificate.granted else replace(asked, out=None)
-    print_and_save(certificate, kept, lambda: lines)
+    print_and_save(certificate, kept, lambda: (opening, *lines))
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK
+
+
+def _opened(request: CertifyRequest, certificate: Certificate, rule: Rule) -> Section:
+    """Return what the command opens with: what is certified, and what comes next."""
+    after = after_certifying(request, certificate, rule.name)
+    return opened(certificate_finding(certificate, before=after.before, following=after.next))
 
 
 def _looked_for(wanted: Wanted) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import confidence_text
 from judgeharness_integrations.analysis.result import UNCALIBRATED
+from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
@@ -288,16 +289,27 @@ def _curve(curve: RiskCoverage, level: str) -> Iterator[Block]:
 _ANSWERED: Final = 4  # criteria with a sentence of their own
 
 
-def calibration_answer(report: CalibrationReport) -> Iterator[Strong]:
-    """Yield what a calibration found, a sentence a criterion: how often right, and what else is as good."""
-    level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
+def calibration_finding(report: CalibrationReport, *, before: Sequence[str] = (), following: str = "") -> Finding:
+    """Return what a calibration opens with: how often right, of how many, and how many undecided, a line a criterion.
+
+    Args:
+        report: what was measured.
+        before: what is to be done before the command that comes next.
+        following: that command; empty where none is known.
+
+    """
+    told = []
     for name, measured in list(report.criteria.items())[:_ANSWERED]:
         about = report.judge if len(report.criteria) == 1 else f"{report.judge}, {name}"
         caution = "" if measured.controls is None else measured.controls.caution
-        yield Strong("; ".join(filter(None, (f"{about}: {_answered(measured, said, level)}", caution))))
+        told.append("; ".join(filter(None, (f"{about}: {answered(measured, report)}", caution))))
+    answer, *others = told or ["nothing was measured"]
+    return Finding(answer=answer, reasons=(*others, *before), next=following)
 
 
-def _answered(measured: CriterionCalibration, said: str, level: str) -> str:
+def answered(measured: CriterionCalibration, report: CalibrationReport) -> str:
+    """Return how often a calibration found a criterion right, or how far off: with interval and denominator."""
+    level, said = confidence_text(report.confidence), "right in" if report.calibrated else "like its labels in"
     if (right := measured.accuracy) is not None:
         undecided = counted(measured.n - right.trials, "more case") if measured.n > right.trials else ""
         left = f", {undecided} undecided" if undecided else ""

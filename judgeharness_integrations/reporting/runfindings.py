@@ -6,29 +6,32 @@ from collections.abc import Iterator, Sequence
 from shlex import join
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.gates.gate import STOPPED
+from judgeharness_integrations.analysis.certifying.certificate import promise_text
+from judgeharness_integrations.analysis.gates.gate import OF_CALIBRATION, STOPPED, parse_expression
 from judgeharness_integrations.analysis.result import case_outcome
 from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
 from judgeharness_integrations.analysis.runs.summarising import gold_of
-from judgeharness_integrations.reporting.calibrationtext import calibrated_rates, uncalibrated
+from judgeharness_integrations.reporting.calibrationtext import answered, calibrated_rates, uncalibrated
 from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.measured import criterion_names, level_text, rate_text
+from judgeharness_integrations.reporting.measured import criterion_names, rate_text
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, p_text, percent
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Control, Controls
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.gates.gate import GateReport
+    from judgeharness_integrations.analysis.gates.gate import GateCheck, GateReport
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
 
 _LEVEL: Final = 0.05
 _NAMED: Final = 4  # judges with a sentence of their own
 _SWAP: Final = "position_swap"
+_BARS: Final = tuple(f"{metric}>" for metric in ("accuracy", *OF_CALIBRATION))  # of gates on how often a judge is right
 
-Reliance: TypeAlias = Literal["yes", "no", "not shown"]
+Reliance: TypeAlias = Literal["yes", "no bar", "no", "not shown"]
 _SAID: Final[dict[Reliance, str]] = {
     "yes": "You may rely on {judge} here, within these limits: {why}",
+    "no bar": "{judge}: {why}",
     "no": "Do not rely on {judge} here: {why}",
     "not shown": "Do not rely on {judge} yet: {why}",
 }
@@ -50,16 +53,22 @@ def run_finding(report: RunReport, gates: GateReport | None = None, *, has_page:
     if len(found) == 1:
         reasons = (*_alerts(report, sentences), *_reasons(report, found[0][0]))
         return Finding(answer=sentences[0], reasons=reasons, next=_next(report, has_page=has_page))
-    trusted = [section.judge for section, reliance, _ in found if reliance == "yes"]
-    of, names = len(found), f": {', '.join(trusted)}" if len(trusted) <= _NAMED else ""
+    of = len(found)
     answer = f"Do not rely on any of the {of} judges yet"
-    if trusted:
-        answer = f"You may rely on {len(trusted)} of {of} judges here, as far as their labels go{names}"
+    if trusted := [section.judge for section, reliance, _ in found if reliance == "yes"]:
+        answer = f"You may rely on {len(trusted)} of {of} judges here, as far as their labels go{_names(trusted)}"
+    elif open_ := [section.judge for section, reliance, _ in found if reliance == "no bar"]:
+        verb = "is" if len(open_) == 1 else "are"
+        answer = f"{len(open_)} of {of} judges {verb} calibrated, and cleared no bar{_names(open_)}"
     if of > _NAMED:
         told = _counts([reliance for _, reliance, _ in found])
     else:
         told = [*sentences, *(line for section in report.judges for line in _positions(report, section))]
     return Finding(answer=answer, reasons=(*_alerts(report, told), *told), next=_next(report, has_page=has_page))
+
+
+def _names(judges: Sequence[str]) -> str:
+    return f": {', '.join(judges)}" if len(judges) <= _NAMED else ""
 
 
 def _alerts(report: RunReport, told: Sequence[str]) -> Iterator[str]:
@@ -76,7 +85,11 @@ def _positions(report: RunReport, section: JudgeSection) -> Iterator[str]:
 
 def _counts(found: Sequence[Reliance]) -> list[str]:
     """Return how many of many judges are not to be relied on, and of how many nothing is shown."""
-    words: dict[Reliance, str] = {"no": "not to be relied on here", "not shown": "not to be relied on yet"}
+    words: dict[Reliance, str] = {
+        "no bar": "calibrated, and cleared no bar",
+        "no": "not to be relied on here",
+        "not shown": "not to be relied on yet",
+    }
     return [f"{found.count(name)} of {len(found)} judges: {word}" for name, word in words.items() if name in found]
 
 
@@ -87,15 +100,18 @@ def _reliance(report: RunReport, section: JudgeSection, gates: GateReport | None
         return "no", next((alert for alert in section.alerts if alert.startswith(why)), why)
     if report.informal:
         return "not shown", "each case was asked once, so nothing was measured"
-    return next(_against(report, section, gates), None) or _standing(section)
+    checks = [] if gates is None else [one for one in gates.checks if one.judge == section.judge]
+    return next(_against(report, section, checks), None) or _standing(section, checks)
 
 
-def _standing(section: JudgeSection) -> tuple[Reliance, str]:
-    """Return what decisions stand on where nothing speaks against the judge."""
+def _standing(section: JudgeSection, checks: Sequence[GateCheck]) -> tuple[Reliance, str]:
+    """Return what decisions stand on where nothing speaks against the judge; without a bar it is not recommended."""
+    held = [certificate for certificate, state in section.certificates if state.valid and certificate.calibrated]
+    untold = any(one.untold for certificate in held for one in certificate.selections)
+    if held and len(held) == len(section.certificates) and not untold:
+        return "yes", f"its decided cases {' and '.join(dict.fromkeys(map(promise_text, held)))}"
     if section.calibrated and section.calibration is not None:
-        return "yes", _anchored(section, section.calibration)
-    if section.certificates and all(state.valid for _, state in section.certificates):
-        return "yes", "its decisions are certified"
+        return _held_to(section, section.calibration, checks)
     if section.calibration is not None:
         return "not shown", "its calibration does not hold" if _expired(section) else "its labels are a model's"
     labelled = any(one.replay.labelled for one in section.criteria)
@@ -106,16 +122,44 @@ def _expired(section: JudgeSection) -> bool:
     return section.calibration_state is None or not section.calibration_state.valid
 
 
-def _against(report: RunReport, section: JudgeSection, gates: GateReport | None) -> Iterator[tuple[Reliance, str]]:
+def _held_to(section: JudgeSection, report: CalibrationReport, checks: Sequence[GateCheck]) -> tuple[Reliance, str]:
+    """Return how right a calibration says a judge is, and which bars it cleared: without one, that none was set."""
+    rates = dict(_rates(section, report))
+    if not rates:
+        return "not shown", f"how often it is right is not measured on {report.name}"
+    told = f"{', '.join(_about(name, rate) for name, rate in rates.items())}, calibrated on {report.name}"
+    bars = [one for one in checks if one.gate.replace(" ", "").startswith(_BARS)]
+    cleared = [bar for bar in bars if bar.low is not None and parse_expression(bar.gate).holds(bar.low)]
+    without = [
+        name
+        for name, one in criterion_names(section, alone="")
+        if one.criterion not in {bar.criterion for bar in cleared}
+    ]
+    if not without:
+        return "yes", f"{told}; it passes {' and '.join(dict.fromkeys(bar.gate for bar in cleared))}"
+    about = f" for {', '.join(without)}" if cleared else ""
+    if any(bar not in cleared for bar in bars):
+        return "no bar", f"{told}; its interval clears no bar{about}"
+    return "no bar", f"{told}; no bar was set{about}"
+
+
+def _rates(section: JudgeSection, report: CalibrationReport) -> Iterator[tuple[str, str]]:
+    """Yield how right each criterion is by its calibration, with interval and denominator, by the name it is called."""
+    for name, one in criterion_names(section, alone=""):
+        measured = report.criteria.get(one.criterion)
+        if measured is not None and (measured.accuracy is not None or measured.errors is not None):
+            yield name, answered(measured, report)
+
+
+def _against(report: RunReport, section: JudgeSection, checks: Sequence[GateCheck]) -> Iterator[tuple[Reliance, str]]:
     """Yield what speaks against a judge, what weighs most first."""
     for name, one in criterion_names(section, alone=""):
         if one.controls is not None and one.controls.best is not None and not one.controls.beaten:
             yield "no" if one.controls.worse else "not shown", _about(name, _no_better(one.controls, one.controls.best))
-    if section.calibrated and section.calibration is not None and (why := section.calibration.untold()):
-        yield "not shown", why
-    for check in () if gates is None else gates.checks:
-        if check.status == "failed" and check.judge == section.judge:
-            yield "no", f"it fails the gate {check.gate}"
+    if section.calibrated and section.calibration is not None:
+        yield from _beside_nothing(section, section.calibration)
+    yield from (("no", f"it fails the gate {one.gate}") for one in checks if one.status == "failed")
+    yield from (("not shown", f"{one.gate} was not measured") for one in checks if one.status == "not_measured")
     for name, one in criterion_names(section, alone=""):
         if _leans(one, stopped=report.stopped):
             yield "no", _about(name, "it has a position bias")
@@ -131,15 +175,17 @@ def _about(name: str, sentence: str) -> str:
     return f"{name}: {sentence}" if name else sentence
 
 
-def _anchored(section: JudgeSection, report: CalibrationReport) -> str:
-    """Return how right a calibration says a judge is, with interval and denominator."""
-    judged = [one.criterion for one in section.criteria]
-    told = [f"calibrated on {report.name}"]
-    for name, measured in report.criteria.items():
-        if name in judged and (rate := measured.accuracy or measured.precision) is not None:
-            right = f"right on {level_text(rate.value, rate.low, rate.high, rate.trials)} labelled cases"
-            told.append(_about(name if len(report.criteria) > 1 else "", right))
-    return ", ".join(told)
+def _beside_nothing(section: JudgeSection, report: CalibrationReport) -> Iterator[tuple[Reliance, str]]:
+    """Yield that labels do not show a judge to be better than one that reads nothing, with the rate that shows it."""
+    if why := report.untold():
+        yield "not shown", why
+    for name, one in criterion_names(section, alone=""):
+        measured = report.criteria.get(one.criterion)
+        controls = None if measured is None else measured.controls
+        if measured is None or controls is None or controls.best is None or controls.beaten:
+            continue
+        found: Reliance = "no" if controls.worse else "not shown"
+        yield found, _about(name, f"{answered(measured, report)}, {controls.standing}")
 
 
 def _reasons(report: RunReport, section: JudgeSection) -> Iterator[str]:

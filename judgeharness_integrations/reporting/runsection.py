@@ -410,6 +410,9 @@ def _case_table(report: RunReport, cases: Sequence[_Case], *, every: bool) -> Ta
     columns = ["case", "judge · criterion", "decision", "samples", "consistency %", "gold", "reasons"]
     shown = cases if every else cases[:_MOST_CASES]
     rows = [_case_row(case) for case in shown]
+    if any(case.result.test is not None for case in shown):
+        columns.append("test")
+        rows = [[*row, case.result.test or "-"] for row, case in zip(rows, shown, strict=True)]
     if report.case_texts:
         columns.append("judged")
         rows = [[*row, _judged(report, case)] for row, case in zip(rows, shown, strict=True)]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
+from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.measured import Measured, measured_table, named_after
 from judgeharness_integrations.reporting.sections import Block, Section, Table
 from judgeharness_integrations.reporting.text import cost_text
-from judgeharness_integrations.verdictlog.encoding import counted, share
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text, share
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.certifying.cascade import Cascade
 
 
 def together_sections(document: Mapping[str, Any]) -> Iterator[Section]:
@@ -18,6 +22,31 @@ def together_sections(document: Mapping[str, Any]) -> Iterator[Section]:
         yield cascade_section(document["cascade"])
     if document.get("panel") is not None:
         yield panel_section(document["panel"])
+
+
+def cascade_finding(cascade: Cascade, *, before: Sequence[str] = (), following: str = "") -> Finding:
+    """Return what a cascade opens with once it was certified: how many of its steps decide, or that it is refused.
+
+    Args:
+        cascade: the cascade.
+        before: what is to be done before the command that comes next.
+        following: that command; empty where none is known.
+
+    """
+    names = safe_text(", then ".join(step.judge for step in cascade.steps))
+    granted, steps = sum(step.granted for step in cascade.steps), counted(len(cascade.steps), "step")
+    answer = f"{names}: refused, as no step is certified and every case would wait for people"
+    if granted:
+        answer = (
+            f"{names}: {granted} of {steps} are certified: decided cases {_promise(cascade.agreement, cascade.delta)}"
+        )
+    return Finding(answer=answer, reasons=tuple(before), next=following)
+
+
+def _promise(agreement: float, delta: float) -> str:
+    return (
+        f"agree with their labels at least {100 * agreement:g} % of the time, with {100 * (1 - delta):g} % confidence"
+    )
 
 
 def cascade_section(record: Mapping[str, Any]) -> Section:
@@ -31,10 +60,7 @@ def _cascade(record: Mapping[str, Any]) -> Iterator[Block]:
     decided, cases, left = record["decided"], record["cases"], record["left"]
     # of a run that ended early some of these were never asked about, and wait for judges
     yield f"decided: {share(decided, cases)}; no judge decides {counted(left, 'case')}"
-    yield (
-        f"certified: decided cases agree with their labels at least {100 * record['promised']:g} % of the time, with "
-        f"{100 * (1 - record['delta']):g} % confidence, all steps together"
-    )
+    yield f"certified: decided cases {_promise(record['promised'], record['delta'])}, all steps together"
     rate = record["agreement"]
     told = "no decided case has a label" if rate is None else _rate(rate)
     yield f"decided cases that agree with their labels: {told}"

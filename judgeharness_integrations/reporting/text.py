@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from judgeharness_integrations.analysis.aggregation.curtailing import positive_label
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
@@ -331,3 +331,20 @@ def _case(result: HarnessResult) -> Iterator[str]:
     yield "not measured:"
     for sentence in boundary(result):
         yield f"  - {safe_text(sentence)}"
+
+
+_UNTRACED: Final = (None, "", "None")
+
+
+def traces_text(rows: Iterable[VerdictRow]) -> str:
+    """Return the runs under which LangSmith or LangChain traced a case, or its samples; empty where rows name none.
+
+    Samples are called what their traces are: `position_swap#0`.
+    """
+    runs: dict[str, list[str]] = {}
+    for row in rows:
+        if (run := row.attributes.get("run_id")) not in _UNTRACED:
+            runs.setdefault(str(run), []).append(f"{row.perturbation}#{row.repetition}")
+    if len(runs) == 1:
+        return f"run {next(iter(runs))}"
+    return "; ".join(f"{', '.join(dict.fromkeys(samples))}: run {run}" for run, samples in runs.items())

@@ -291,7 +291,29 @@ def test_the_flaw_is_hidden_until_the_pair_has_a_label(tmp_path: Path) -> None:
     told_in_list = re.findall(r'<td data-name="failure type"><bdi>(.*?)</bdi>', client.get("/").text)
     assert told_in_list[0] == "self contradiction"
     assert not any(told_in_list[1:])
-    assert 'name="blind" value="0"' in client.get("/?blind=0").text
+    assert 'name="blind" value="1"' in client.get("/?blind=1").text
+
+
+def test_who_looks_at_the_flaw_of_a_pair_before_its_label_sees_that_of_no_other(tmp_path: Path) -> None:
+    client = audit_scenes.client(PairSource(audit_scenes.benchmark(tmp_path, 5), annotator="anna"))
+    html = client.get("/item?id=pair-00002&view=facts&order=number&blind=0").text
+    assert "Hide the flaw" in html
+    links = [link.replace("&amp;", "&") for link in re.findall(r'(?:href|action)="(/[^"]*)"', html)]
+    kept = {link for link in links if "blind=0" in link}
+    assert kept
+    assert all("id=pair-00002" in link for link in kept)
+    others = [link for link in links if "id=" in link and "id=pair-00002" not in link]
+    assert len(others) > 1
+    assert not any("Hide the flaw" in client.get(link).text for link in others)
+    form = {"csrf": form_token(audit_scenes.TOKEN), "note": "", "value": "clean"}
+    [action] = {link for link in kept if link.startswith("/label")}
+    page = client.post(action, data=form, headers={"origin": "http://127.0.0.1:8123"})
+    assert "id=pair-00003" in str(page.url)
+    assert "Show the flaw" in page.text
+    listed = client.get("/?order=number&blind=0").text
+    assert "blind" not in listed
+    told = re.findall(r'<td data-name="failure type"><bdi>(.*?)</bdi>', listed)
+    assert [bool(one) for one in told] == [False, True, *[False] * (len(told) - 2)]
 
 
 def test_who_shows_and_hides_the_flaw_of_a_labelled_pair_sees_that_of_no_other(tmp_path: Path) -> None:

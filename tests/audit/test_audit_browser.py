@@ -55,14 +55,6 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
         press(visit, "k", "pair-00003")
         press(visit, "j", "pair-00004")
         press(visit, "a", "pair-00005")
-        key.press("r")
-        visit.until("document.querySelectorAll('details.turn[open]').length === 2")
-        key.press("e")
-        visit.until("document.querySelectorAll('details.turn:not([open])').length === 0")
-        key.press("e")
-        visit.until("document.querySelectorAll('details.turn[open]').length === 0")
-        key.press("h")
-        visit.until("document.querySelectorAll('.views a').length === 2")
         key.press("?")
         assert page.is_visible("#help")
         key.press("1")
@@ -81,6 +73,29 @@ def test_three_pairs_are_labelled_with_the_keyboard_alone(chromium: Browser, tmp
         ("pair-00003", "noise", note),
         ("pair-00004", "ambiguous", ""),
     ]
+
+
+def test_h_shows_the_flaw_of_one_pair_alone(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
+        page, key = visit.page, visit.page.keyboard
+        at(visit, "pair-00001")
+        key.press("h")
+        visit.until(f"document.querySelectorAll('.views a').length === {len(VIEW_NAMES) + 1}")
+        assert page.locator("details.turn[open]").count() == 2  # the flawed round
+        key.press("e")
+        visit.until("document.querySelectorAll('details.turn:not([open])').length === 0")
+        key.press("e")
+        visit.until("document.querySelectorAll('details.turn[open]').length === 0")
+        for name, there in (("j", "pair-00002"), ("c", "pair-00003")):
+            press(visit, name, there)
+            assert page.locator(".views a").count() == 2
+            assert "flaw" not in page.inner_text("main").casefold()
+        key.press("h")
+        visit.until(f"document.querySelectorAll('.views a').length === {len(VIEW_NAMES) + 1}")
+        key.press("h")
+        visit.until("document.querySelectorAll('.views a').length === 2")
+        visit.harmless()
 
 
 def test_a_key_that_is_held_down_labels_one_pair(chromium: Browser, tmp_path: Path) -> None:
@@ -108,6 +123,7 @@ def test_without_scripts_everything_can_be_read_filtered_and_labelled(chromium: 
         page.click("text=Show")
         assert page.locator("[data-row]").all_text_contents() == ["pair-00003", "pair-00006"]
         page.click("text=pair-00003")
+        page.locator(".views a").first.wait_for()
         assert page.locator(".views a").count() == 2
         page.click("text=Show the flaw")
         for words in VIEW_NAMES.values():
@@ -176,6 +192,54 @@ def test_every_page_can_be_read_on_a_phone_and_on_a_desk(chromium: Browser, tmp_
                         "document.querySelector('.views [aria-current]').getBoundingClientRect().right <= innerWidth"
                     )
                 visit.harmless()
+
+
+def test_on_paper_a_pair_has_its_label_and_nothing_to_press(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with (
+        served(str(tmp_path)) as server,
+        visiting_site(chromium, server.address, viewport={"width": 703, "height": 1000}, color_scheme="dark") as visit,
+    ):
+        page = visit.page
+        page.goto(server.item("pair-00001"))
+        page.fill("textarea", "round 2 is odd")
+        page.click("button[value=noise]")
+        at(visit, "pair-00002")
+        page.emulate_media(media="print")
+        addresses = [server.site, *(server.item("pair-00001", view) for view in VIEW_NAMES), server.item("pair-00002")]
+        for address in addresses:
+            page.goto(address)
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            assert page.locator("main details:not([open])").count() == 0
+            assert overflow(page) <= 0, address
+            ratio, where = page.evaluate(CONTRAST)
+            assert ratio >= 4.5, f"{address}: {where}"
+            assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+            for control in (".views", ".moves", ".filters", "#theme", ".top .home", "button[value=clean]"):
+                assert page.locator(control).filter(visible=True).count() == 0, control
+            if "pair-00001" in address:
+                assert page.is_visible("button[value=noise]")
+                assert page.input_value("textarea:visible") == "round 2 is odd"
+            else:
+                assert page.locator("#dock :is(button, textarea):visible").count() == 0
+        visit.harmless()
+
+
+def test_a_theme_that_is_chosen_stays_on_the_next_pages(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address, color_scheme="light") as visit:
+        page, back = visit.page, "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(back)
+        page.click("#theme")
+        page.click("#theme")
+        assert page.inner_text("#theme") == "Theme: dark"
+        dark = page.evaluate(back)
+        assert dark != light
+        press(visit, "j", "pair-00002")
+        assert (page.evaluate(back), page.inner_text("#theme")) == (dark, "Theme: dark")
+        page.click("#theme")
+        assert (page.evaluate(back), page.inner_text("#theme")) == (light, "Theme: auto")
+        visit.harmless()
 
 
 def test_plain_cases_are_labelled_with_keys_into_a_log_that_calibrates(chromium: Browser, tmp_path: Path) -> None:

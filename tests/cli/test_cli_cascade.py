@@ -58,10 +58,29 @@ def test_certifying_says_each_step_and_the_price_of_a_decision(
     assert main(_certify(certified)) == 0
     told = capsys.readouterr().out
     assert "step 1: cheap, rule majority" in told
+    first, following, *_ = told.splitlines()
+    promise = "decided cases agree with their labels at least 90 % of the time, with 90 % confidence"
+    assert first == f"cheap, then strong: 2 of 2 steps are certified: {promise}"
+    assert following.startswith(f"next: judgeharness certify {certified / 'base'} --config ")
+    assert "--out cascade.json" in following
     assert "step 2: strong, rule majority" in told
     assert "certified: decided cases agree with their labels at least 90 % of the time, with 90 % confidence" in told
     assert "price of a decision: " in told
     assert "/ 300 decisions" in told
+
+
+def test_a_cascade_that_is_kept_says_what_its_configuration_needs(
+    certified: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(_certify(certified, "--out", str(certified / "cascade.json"))) == 0
+    _, put, asks, following, *_ = capsys.readouterr().out.splitlines()
+    base = certified / "base.json"
+    assert put == f"- put `certificate: cascade.json` into {base}: later runs stand on it"
+    assert asks == "- put `cascade: [cheap, strong, people]` beside it: its judges are asked in turn"
+    assert following == f"next: judgeharness run {base}"
+    bare = [one for one in _certify(certified) if one not in ("--config", str(base))]
+    assert main(bare) == 0
+    assert "next: " not in capsys.readouterr().out
 
 
 def test_certifying_prints_the_document(certified: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +93,9 @@ def test_a_cascade_that_nobody_is_certified_for_is_not_saved(
 ) -> None:
     out = certified / "refused.json"
     assert main(_certify(certified, "--agreement", "0.999", "--out", str(out))) == 1
-    assert "no step is certified: such a cascade is refused" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "cheap, then strong: refused, as no step is certified and every case would wait for people\n" in told
+    assert "next: " not in told
     assert not out.exists()
 
 

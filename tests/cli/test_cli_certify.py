@@ -52,9 +52,11 @@ def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_pat
     assert ran.code == 0
     assert ran.out.splitlines() == [
         (
-            "60 of 80 decisions need no second look: "
-            "they agree with people at least 90 % of the time, with 90 % confidence"
+            "judge: 60 of 80 decisions need no second look: they agree with people at least 90 % of the time, with "
+            "90 % confidence"
         ),
+        "- agreement is no sign here that the judge tells anything: see the warning",
+        f"next: judgeharness replay {log} --rule 'majority | median' --certificate {out}",
         "rule: majority | median",
         "rule chosen after the samples: exploratory, unless the run was planned with it",
         "no --config: nobody can tell which judge it holds for",
@@ -193,8 +195,11 @@ def test_with_the_configuration_it_holds_for_the_judge(command: Command, run: An
     out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
     ran = command("certify", "--source", "human", log, "--config", folder / "run.json", "--out", out)
     assert ran.code == 0
-    assert ran.out.splitlines()[1] == "rule: majority"
-    assert ran.out.splitlines()[2].startswith("asked for: decisions that agree with people")  # nothing is exploratory
+    first, put, following, rule, promise, *_ = ran.out.splitlines()
+    assert first.startswith("good: 40 of 40 decisions need no second look: they agree with people ")
+    assert put == f"- put `certificate: certificate.json` into {folder / 'run.json'}: later runs stand on it"
+    assert (following, rule) == (f"next: judgeharness run {folder / 'run.json'}", "rule: majority")
+    assert promise.startswith("asked for: decisions that agree with people")  # nothing is exploratory
     results = [json.loads(line) for line in (folder / "run" / "results.jsonl").read_text().splitlines()]
     assert Certificate.load(out).fingerprint == results[0]["fingerprint"]
     other = run("other", repetitions=4)

@@ -37,7 +37,7 @@ def nasty() -> ComparisonReport:
 def test_the_answer_is_the_headline() -> None:
     report = worse()
     assert headline(report) == "Worse: labelled cases judged right 66.7 % -> 40.0 % of 60: -26.7 points [-39.0, -17.1]"
-    shown = headline(report).replace("->", "\N{RIGHTWARDS ARROW}")
+    shown = headline(report).replace("->", "\N{RIGHTWARDS ARROW}").replace(" %", "\N{NO-BREAK SPACE}%")
     assert f"<h1><bdi>{shown}</bdi></h1>" in unescape(report.to_html())
     none = compare(a_run({"a": [P]}), a_run({"b": [P]}))
     assert headline(none) == "Cannot tell: no case was measured in both runs"

@@ -7,15 +7,16 @@ from typing import Any
 
 from support.measured import calibration
 
-from judgeharness_integrations.reporting.calibrationtext import calibration_answer
+from judgeharness_integrations.reporting.calibrationtext import calibration_finding
 
 REPORT = calibration(("PASS", "PASS"), ("FAIL", "PASS"))
 ((NAME, MEASURED),) = REPORT.criteria.items()
 
 
 def answer(**changed: Any) -> str:
-    (told,) = calibration_answer(replace(REPORT, criteria={NAME: replace(MEASURED, **changed)}))
-    return told
+    found = calibration_finding(replace(REPORT, criteria={NAME: replace(MEASURED, **changed)}))
+    assert not found.reasons
+    return found.answer
 
 
 def test_right_is_told_with_its_interval_and_what_is_undecided() -> None:
@@ -30,8 +31,9 @@ def test_right_is_told_with_its_interval_and_what_is_undecided() -> None:
 
 
 def test_of_a_models_labels_it_is_said_how_like_them_the_judge_is() -> None:
-    (told,) = calibration_answer(replace(REPORT, source="model:gpt"))
-    assert told.startswith(f"{REPORT.judge}: like its labels in ")
+    assert calibration_finding(replace(REPORT, source="model:gpt")).answer.startswith(
+        f"{REPORT.judge}: like its labels in "
+    )
 
 
 def test_what_was_not_measured_is_said() -> None:
@@ -40,5 +42,9 @@ def test_what_was_not_measured_is_said() -> None:
 
 def test_several_criteria_are_named_up_to_four() -> None:
     many = replace(REPORT, criteria={f"c{place}": MEASURED for place in range(6)})
-    told = list(calibration_answer(many))
-    assert [line.partition(":")[0] for line in told] == [f"{REPORT.judge}, c{place}" for place in range(4)]
+    found = calibration_finding(many, before=("put it there",), following="judgeharness run")
+    assert [line.partition(":")[0] for line in (found.answer, *found.reasons[:-1])] == [
+        f"{REPORT.judge}, c{place}" for place in range(4)
+    ]
+    assert (found.reasons[-1], found.next) == ("put it there", "judgeharness run")
+    assert calibration_finding(replace(REPORT, criteria={})).answer == "nothing was measured"

@@ -257,4 +257,13 @@ def test_intervals_of_several_judges_on_the_same_labels_are_said_once_to_hold_on
     (check, *_) = check_gates(report, ["accuracy>=0.5"]).checks
     assert "in the share right on the same 20 decided cases at 95 %, as if it were the only candidate" in check.reason
     without = run_report([result for result in report.results if result.judge == "one"])
-    assert "interval of right" not in markdown_report(without) + without.to_html()
+    assert "intervals of right" not in markdown_report(without) + without.to_html()
+
+
+def test_of_cases_of_a_test_suite_the_test_is_named() -> None:
+    split = measured(sampled(["PASS", "FAIL"] * 2, case_id="c"), case_id="c")
+    assert "| test |" not in run_report([split]).to_markdown()
+    told = run_report([replace(split, test="tests/test_a.py"), replace(split, judge="other")]).to_markdown()
+    assert "| reasons | test |" in told
+    assert re.search(r"\| c \| judge .*\| tests/test&#95;a\.py \|", told)
+    assert re.search(r"\| c \| other .*\| - \|", told)

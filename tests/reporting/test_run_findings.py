@@ -12,6 +12,8 @@ from support import report_scenes
 from support.measured import EXPIRED, TOLD, VALID, calibration, measured
 from support.rows import both_orders, sampled
 
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.analysis.gates.gate import GateReport
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs import RunReport, run_report
@@ -49,16 +51,83 @@ def answer(report: RunReport) -> str:
     return run_finding(report).answer
 
 
-def test_a_calibration_that_holds_says_how_far_one_may_rely_on_a_judge() -> None:
-    held: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
-    assert answer(run_report(decided(*["PASS", "FAIL"] * 8, **held))) == (
-        "You may rely on judge here, within these limits: calibrated on human_labeled_set_v1, right on 100.0 % "
-        "[80.6, 100.0] of 16 labelled cases"
+SIDES = ("PASS", "FAIL")
+HELD: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
+RIGHT = "right in 100.0 % of 16 decided labelled cases (95 % [80.6, 100.0])"
+
+
+def held_to(*gates: str, judge: str = "judge", criterion: str = "verdict", **changes: Any) -> GateReport:
+    """Gates that passed, with the whole interval above 0.806."""
+    passed = replace(report_scenes.gates().checks[1], judge=judge, criterion=criterion, value=1.0, low=0.806, high=1.0)
+    return GateReport(checks=tuple(replace(passed, gate=gate, **changes) for gate in gates))
+
+
+def test_a_calibrated_judge_that_was_held_to_no_bar_is_not_recommended_and_its_rate_is_said() -> None:
+    report = run_report(decided(*["PASS", "FAIL"] * 8, **HELD))
+    assert answer(report) == f"judge: {RIGHT}, calibrated on human_labeled_set_v1; no bar was set"
+    for gates in (
+        held_to("abstention<=0.2", "require_calibration"),  # say nothing of how often it is right
+        held_to("accuracy<=0.9"),
+        held_to("precision>=0.8", judge="other"),
+    ):
+        assert run_finding(report, gates).answer == answer(report)
+    for gates in (held_to("precision>=0.9"), held_to("precision>=0.8", low=None)):  # passed by the value alone
+        assert run_finding(report, gates).answer == answer(report).replace(
+            "no bar was set", "its interval clears no bar"
+        )
+
+
+def test_one_may_rely_on_a_judge_whose_interval_clears_a_bar_and_the_bar_is_said() -> None:
+    report = run_report(decided(*["PASS", "FAIL"] * 8, **HELD))
+    said = f"You may rely on judge here, within these limits: {RIGHT}, calibrated on human_labeled_set_v1; it passes "
+    assert run_finding(report, held_to("precision >= 0.8")).answer == f"{said}precision >= 0.8"
+    both = held_to("precision>=0.8", "accuracy>0.75", "consistency>=0.5")
+    assert run_finding(report, both).answer == f"{said}precision>=0.8 and accuracy>0.75"
+    untold = held_to("recall>=0.8", status="not_measured", value=None, low=None)
+    assert run_finding(report, untold).answer == ("Do not rely on judge yet: recall>=0.8 was not measured")
+
+
+def test_a_bar_for_one_criterion_is_none_for_the_other() -> None:
+    rows = [
+        row
+        for name in ("tone", "depth")
+        for n, gold in enumerate(["PASS", "FAIL"] * 8)
+        for row in sampled([gold] * 4, case_id=f"c{n}", gold=gold, criterion=name)
+    ]
+    cases = [[row for row in rows if row.case_id == f"c{n}"] for n in range(16)]
+    [told] = HELD["calibration"].criteria.values()
+    both = replace(HELD["calibration"], criteria={"tone": told, "depth": told})
+    report = run_report(
+        [measured(one, case_id=one[0].case_id, calibration=both, calibration_state=VALID) for one in cases]
     )
+    rates = f"judge: tone: {RIGHT}, depth: {RIGHT}, calibrated on human_labeled_set_v1; no bar was set"
+    assert answer(report) == rates
+    assert run_finding(report, held_to("accuracy>=0.8", criterion="tone")).answer == f"{rates} for depth"
+
+
+def test_a_calibration_that_says_nothing_of_how_often_a_judge_is_right_recommends_nothing() -> None:
     bare = calibration(*TOLD)
-    without = replace(bare.criteria["verdict"], accuracy=None, precision=None)
-    held["calibration"] = replace(bare, criteria={"verdict": without, "other": bare.criteria["verdict"]})
-    assert answer(run_report(decided(None, **held))).endswith("calibrated on human_labeled_set_v1")
+    without = replace(bare.criteria["verdict"], accuracy=None)
+    apart = replace(bare, criteria={"verdict": without, "other": bare.criteria["verdict"]})
+    assert answer(run_report(decided(None, **HELD | {"calibration": apart}))) == (
+        "Do not rely on judge yet: how often it is right is not measured on human_labeled_set_v1"
+    )
+
+
+def test_a_calibrated_judge_no_better_than_one_that_reads_nothing_is_not_recommended() -> None:
+    pairs = [("PASS", "PASS")] * 24 + [("PASS", "FAIL")] * 6 + [("FAIL", "FAIL")] * 6
+    told = calibration(*pairs)
+    assert not told.untold()  # balanced accuracy is above a constant judge's
+    said = answer(run_report(decided(None, **HELD | {"calibration": told})))
+    assert said == (
+        "Do not rely on judge yet: right in 83.3 % of 36 decided labelled cases (95 % "
+        "[68.1, 92.1]), not better than a judge that always answers PASS"
+    )
+    worse = calibration(*[("PASS", "PASS")] * 50, *[("PASS", "FAIL")] * 40, *[("FAIL", "FAIL")] * 10)
+    assert not worse.untold()
+    said = answer(run_report(decided(None, **HELD | {"calibration": worse})))
+    assert said.startswith("Do not rely on judge here: right in 60.0 % of 100 decided labelled cases (95 % [")
+    assert said.endswith(", worse than a judge that always answers PASS")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +173,7 @@ def test_labels_that_do_not_tell_a_judge_from_one_that_reads_nothing_are_no_anch
 
 
 def test_what_speaks_against_a_judge_is_said() -> None:
-    sides = ("PASS", "FAIL") * 20
+    sides = SIDES * 20
     wrong = [measured(sampled([sides[n + 1]] * 4, case_id=f"c{n}", gold=sides[n]), case_id=f"c{n}") for n in range(39)]
     assert answer(run_report(wrong)).startswith(
         "Do not rely on judge here: it is worse than a judge that always answers "
@@ -137,15 +206,21 @@ def test_a_judge_that_graded_nothing_and_one_that_was_asked_once() -> None:
 
 
 def test_of_several_judges_each_has_its_sentence_and_many_are_counted() -> None:
-    held: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
-    good = decided(*["PASS", "FAIL"] * 8, judge="good", **held)
-    found = run_finding(run_report([*good, *decided(None, judge="new")]))
+    good = decided(*["PASS", "FAIL"] * 8, judge="good", **HELD)
+    report = run_report([*good, *decided(None, judge="new")])
+    found = run_finding(report)
+    assert found.answer == "1 of 2 judges is calibrated, and cleared no bar: good"
+    assert found.reasons[0] == f"good: {RIGHT}, calibrated on human_labeled_set_v1; no bar was set"
+    found = run_finding(report, held_to("precision>=0.8", judge="good"))
     assert found.answer == "You may rely on 1 of 2 judges here, as far as their labels go: good"
     assert found.reasons[1] == "Do not rely on new yet: no decided case has a gold label"
     many = [result for n in range(5) for result in decided(None, judge=f"j{n}")]
     assert run_finding(run_report(many)) == run_finding(run_report(many[::-1]))
-    assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges yet"
-    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: not to be relied on yet",)
+    held = run_report([one for n in range(5) for one in decided(*SIDES * 8, judge=f"j{n}", **HELD)])
+    assert run_finding(held).answer == "5 of 5 judges are calibrated, and cleared no bar"
+    assert run_finding(held).reasons == ("5 of 5 judges: calibrated, and cleared no bar",)
+    assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges here"
+    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: nothing shown either way",)
     asked = [replace(flipped, judge="good") for flipped in report_scenes.pairs().results]
     told = run_finding(run_report([*asked, *decided(None, judge="new")])).reasons
     assert any(line.startswith("good: ") and "swapping flips" in line for line in told)
@@ -223,10 +298,18 @@ def test_the_reasons_name_what_was_right_abstained_and_never_asked() -> None:
 def test_a_certificate_stands_for_decisions_and_labels_of_selected_cases_are_told() -> None:
     report = run_report(decided(None))
     [section] = report.judges
-    held: Any = (None, VALID)
-    certified = replace(report, judges=(replace(section, certificates=(held,)),))
-    assert answer(certified) == "You may rely on judge here, within these limits: its decisions are certified"
-    expired: Any = (None, EXPIRED)
+    rows = [row for n in range(60) for row in sampled([SIDES[n % 2]] * 4, case_id=f"c{n}", gold=SIDES[n % 2])]
+    certificate = certify(rows, rule("majority"), Wanted(), Labels(name="people"), measured_at="2026-01-01T00:00:00Z")
+    assert answer(replace(report, judges=(replace(section, certificates=((certificate, VALID),)),))) == (
+        "You may rely on judge here, within these limits: its decided cases agree with people at least 90 % of the "
+        "time, with 90 % confidence"
+    )
+    alike = replace(certificate, selections=(replace(certificate.selections[0], untold="one label alone"),))
+    for unlike in (alike, replace(certificate, source="model:o3")):
+        assert "no decided case has" in answer(
+            replace(report, judges=(replace(section, certificates=((unlike, VALID),)),))
+        )
+    expired = (certificate, EXPIRED)
     assert "no decided case has" in answer(replace(report, judges=(replace(section, certificates=(expired,)),)))
     apart = replace(section, criteria=(replace(section.criteria[0], apart="the labelled cases were selected"),))
     assert "the labelled cases were selected" in run_finding(replace(report, judges=(apart,))).reasons
@@ -237,8 +320,7 @@ def test_the_next_command_labels_a_run_and_shows_what_is_calibrated() -> None:
     assert run_finding(plain).next == "judgeharness audit 'my run'"
     log = run_report(decided(None), run="r", arguments=("log.csv", "--rule", "majority"))
     assert run_finding(log).next == "judgeharness report log.csv --rule majority --html report.html"
-    held: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
-    good = run_report(decided("PASS", "FAIL", **held), run="r", arguments=("out",))
+    good = run_report(decided("PASS", "FAIL", **HELD), run="r", arguments=("out",))
     assert run_finding(good).next == "judgeharness report out --html report.html"
     assert run_finding(good, has_page=True).next == ""
     assert run_finding(plain, has_page=True).next == "judgeharness audit 'my run'"
@@ -253,7 +335,7 @@ def test_every_format_opens_with_the_same_words() -> None:
     assert lines[1 : len(found.reasons) + 2] == [*(f"- {line}" for line in found.reasons), f"next: {found.next}"]
     assert report.to_markdown().splitlines()[0].startswith("## Do not rely on judge yet")
     page = unescape(report.to_html())
-    assert f"<h1><bdi>{found.answer}</bdi></h1>" in page
+    assert f"<h1><bdi>{found.answer}</bdi></h1>" in page.replace("\N{NO-BREAK SPACE}%", " %")
     assert all(f"<li><bdi>{line}</bdi></li>" in page for line in found.reasons)
     assert json.loads(json.dumps(report_document(report)))["finding"] == found.document()
 

@@ -236,3 +236,21 @@ def test_sentences_that_hold_for_every_case_are_not_repeated_with_each() -> None
 def test_texts_of_cases_that_were_not_judged_stay_out_of_the_page() -> None:
     report = run_report(report_scenes.graded(1, reasons=0), case_texts={"other": {"input": "a secret"}})
     assert "a secret" not in report.to_html()
+
+
+def test_a_case_names_its_test_and_the_runs_it_was_traced_under() -> None:
+    rows = sampled(["PASS", "FAIL"], case_id="c")
+    told = [replace(row, attributes={"run_id": f"id-{row.repetition}"}) for row in rows]
+    alike = [replace(row, attributes={"run_id": "id"}) for row in rows]
+    both = [replace(row, criterion=name) for name in ("tone", "facts") for row in told]
+    unknown = [replace(row, attributes={"run_id": "None"}) for row in rows]
+    for given, trace in (
+        (told, "none#0: run id-0; none#1: run id-1"),
+        (alike, "run id"),
+        (both, "none#0: run id-0; none#1: run id-1"),
+        (unknown, None),
+        (rows, None),
+    ):
+        result = replace(measured(given, case_id="c"), test="tests/test_a.py::test_b[c]")
+        known = facts_of(run_report([result]))
+        assert (known.get("Trace"), known["Test"]) == (trace, "tests/test_a.py::test_b[c]")

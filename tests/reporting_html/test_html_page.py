@@ -197,5 +197,5 @@ def test_one_case_under_two_designs_has_two_addresses() -> None:
 
 
 def test_a_value_that_was_not_measured_cannot_be_printed_by_accident() -> None:
-    with pytest.raises(TypeError, match="a template prints None"):
+    with pytest.raises(TypeError, match="a template prints something that is no text"):
         environment().from_string("{{ value }}").render(value=None)

@@ -284,18 +284,6 @@ def candidates_text(candidates: int, delta: float) -> str:
     )
 
 
-def certificate_answer(certificate: Certificate) -> str:
-    """Return in a sentence which decisions need no second look, or that it is shown of none."""
-    granted = [one for one in certificate.selections if one.threshold is not None]
-    if not granted:
-        return f"Nothing is certified: it is not shown that decisions {promise_text(certificate)}"
-    covered, cases = (sum(counts) for counts in zip(*((one.covered, one.cases) for one in granted), strict=True))
-    kind = "criteria" if certificate.stratum is None else "strata"
-    of = len(certificate.selections)
-    where = f" in {len(granted)} of {of} {kind}" if of > 1 else ""
-    return f"{covered} of {cases} decisions{where} need no second look: they {promise_text(certificate)}"
-
-
 def certificate_text(certificate: Certificate) -> Iterator[str]:
     """Yield the card: the promise, and of each criterion and stratum threshold, coverage, tests, or the refusal."""
     yield f"asked for: decisions that {promise_text(certificate)}"

@@ -43,6 +43,7 @@ function show(page, address, keep, labelled) {
   shown = address;
   takeUp();
   document.title = page.title;
+  document.dispatchEvent(new Event("shown"));
   if (!keep) history.pushState(null, "", address);
   scrollTo(0, 0);
   document.getElementById("main").focus({ preventScroll: true });

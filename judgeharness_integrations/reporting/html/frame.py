@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -55,7 +56,7 @@ def _seen(value: Any) -> Any:
 
 
 _HERE = "judgeharness_integrations.reporting.html"
-_STYLES = ("page.css", "figures.css", "cards.css", "cases.css")
+_STYLES = ("base.css", "page.css", "figures.css", "cards.css", "cases.css")
 _SCRIPTS = ("dom.js", "diff.js", "frame.js")
 
 
@@ -113,6 +114,6 @@ def environment(package: str = _HERE) -> Environment:
 
 def _finalize(value: object) -> object:
     """Make every printed text visible; what was not measured has words of its own."""
-    if value is None:
-        raise TypeError("a template prints None")
+    if value is None or isinstance(value, Mapping):
+        raise TypeError("a template prints something that is no text")
     return visible(value) if type(value) is str else value

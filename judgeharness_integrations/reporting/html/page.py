@@ -29,7 +29,7 @@ from judgeharness_integrations.reporting.html.judgecards import annotators_secti
 from judgeharness_integrations.reporting.measured import limits, not_simultaneous
 from judgeharness_integrations.reporting.runfindings import attention, run_finding
 from judgeharness_integrations.reporting.severaljudges import together_sections
-from judgeharness_integrations.reporting.text import dissent, tokens_text
+from judgeharness_integrations.reporting.text import dissent, tokens_text, traces_text
 from judgeharness_integrations.verdictlog.encoding import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text
 
@@ -275,6 +275,8 @@ def _facts(row: CaseRow) -> list[list[str]]:
     found.append(["Judge", result.judge + (f" ({result.judge_model})" if result.judge_model else "")])
     if result.test is not None:
         found.append(["Test", result.test])
+    if traced := traces_text(one for one in result.rows if one.criterion in (measured.criterion, EVERY_CRITERION)):
+        found.append(["Trace", traced])
     found.append(["Cost", _cost(result)])
     if result.skipped:
         found.append(["Skipped", "; ".join(f"{name}: {reason}" for name, reason in result.skipped.items())])

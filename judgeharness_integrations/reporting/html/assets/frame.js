@@ -1,20 +1,28 @@
 // What every page does once it is read: the theme, what is folded, and which words of two texts differ.
-function startTheme() {
+const THEMES = ["auto", "light", "dark"];
+
+function showTheme() {
   const button = document.getElementById("theme");
-  const themes = ["auto", "light", "dark"];
-  let place = 0;
+  if (!button) return;
   button.hidden = false;
-  button.addEventListener("click", () => {
-    place = (place + 1) % themes.length;
-    if (place) document.documentElement.dataset.theme = themes[place];
-    else delete document.documentElement.dataset.theme;
-    button.textContent = `Theme: ${themes[place]}`;
+  button.textContent = `Theme: ${document.documentElement.dataset.theme ?? THEMES[0]}`;
+}
+
+function startTheme() {
+  const root = document.documentElement;
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("#theme")) return;
+    const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? THEMES[0]) + 1) % THEMES.length];
+    if (next === THEMES[0]) delete root.dataset.theme;
+    else root.dataset.theme = next;
+    showTheme();
   });
+  document.addEventListener("shown", showTheme); // of pages that are put in place of this one
+  showTheme();
 }
 
 // A link to something folded unfolds it; on paper nothing is folded.
 function startFolds() {
-  const folds = [...document.querySelectorAll("details")];
   const unfold = () => {
     const name = location.hash.slice(1);
     const target = name && (document.getElementById(name) ?? document.getElementById(decodeURIComponent(name)));
@@ -25,7 +33,7 @@ function startFolds() {
   let closed = [];
   addEventListener("hashchange", unfold);
   addEventListener("beforeprint", () => {
-    closed = folds.filter((fold) => !fold.open);
+    closed = [...document.querySelectorAll("details:not([open])")];
     for (const fold of closed) fold.open = true;
   });
   addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));
