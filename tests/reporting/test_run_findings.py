@@ -219,7 +219,7 @@ def test_of_several_judges_each_has_its_sentence_and_many_are_counted() -> None:
     held = run_report([one for n in range(5) for one in decided(*SIDES * 8, judge=f"j{n}", **HELD)])
     assert run_finding(held).answer == "5 of 5 judges are calibrated, and cleared no bar"
     assert run_finding(held).reasons == ("5 of 5 judges: calibrated, and cleared no bar",)
-    assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges here"
+    assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges yet"
     assert run_finding(run_report(many)).reasons == ("5 of 5 judges: nothing shown either way",)
     asked = [replace(flipped, judge="good") for flipped in report_scenes.pairs().results]
     told = run_finding(run_report([*asked, *decided(None, judge="new")])).reasons
