@@ -22,7 +22,7 @@ from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.judging.execution.observing import Observer, Spans, calling
 from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.verdictlog.row import TOKENS
 

@@ -28,7 +28,7 @@ from judgeharness_integrations.judging.cascading import CascadeJudge
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason

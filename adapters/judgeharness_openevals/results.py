@@ -16,7 +16,7 @@ from judgeharness_integrations.analysis.result import (
 )
 from judgeharness_integrations.judging.execution.observing import Observer, is_private, is_rooted
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import without_content
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason

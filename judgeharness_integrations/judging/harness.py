@@ -42,7 +42,8 @@ from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, is_understood
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, OnUnfit, Plan, plan_cases
-from judgeharness_integrations.judging.running import Run, ready, watchers
+from judgeharness_integrations.judging.recording import ready, watchers
+from judgeharness_integrations.judging.running import Run
 from judgeharness_integrations.redacting import current_redactor
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.judge import Judge, as_judge
 from judgeharness_integrations.judging.perturbations import Context
-from judgeharness_integrations.judging.running import unrecorded
+from judgeharness_integrations.judging.recording import unrecorded
 from judgeharness_integrations.testing.checking.asking import (
     Asked,
     CheckPlan,

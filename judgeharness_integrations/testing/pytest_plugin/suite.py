@@ -26,7 +26,7 @@ from judgeharness_integrations.judging.config.building import (
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.running import asked_by, case_texts, recording
+from judgeharness_integrations.judging.recording import asked_by, case_texts, recording
 from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.reporting.calibrationtext import anchor_text
