@@ -20,7 +20,7 @@ from langsmith.schemas import Example, Run
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.judging.adapterkit import captured, check_harness, standard_for
-from judgeharness_integrations.judging.adapters import recognised
+from judgeharness_integrations.judging.adapters import as_judge, recognised
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.execution.preparing import value_digest
 from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
@@ -32,7 +32,6 @@ from judgeharness_integrations.judging.judge import (
     JudgeIdentity,
     Judgment,
     Probe,
-    as_judge,
     as_judgment,
     call_maybe_async,
 )

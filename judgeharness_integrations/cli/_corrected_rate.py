@@ -35,7 +35,7 @@ from judgeharness_integrations.analysis.calibration.transport import (
     unlike,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.design import design_changes, design_of_rows
+from judgeharness_integrations.analysis.fingerprint import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import replay_anchor
 from judgeharness_integrations.analysis.runs.folder import lost_samples, rule_fixed_of_run

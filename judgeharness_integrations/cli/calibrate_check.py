@@ -28,7 +28,7 @@ from judgeharness_integrations.analysis.calibration.drift import (
 )
 from judgeharness_integrations.analysis.calibration.driftanswer import DEFAULT_ANCHORS, Place, anchor_items, same_label
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.analysis.design import design_of_rows
+from judgeharness_integrations.analysis.fingerprint import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model
 from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, terminable

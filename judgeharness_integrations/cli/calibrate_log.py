@@ -54,7 +54,7 @@ from judgeharness_integrations.analysis.calibration.transport import (
     labelled_alone,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import (
     documents_of_run,

@@ -18,7 +18,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import without_copi
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked, last_asked
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.probability.measuring import Bars, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Passport
 from judgeharness_integrations.cli._annotators import Annotators, annotators_beside

@@ -29,11 +29,12 @@ from judgeharness_integrations.analysis.gates.sequential import (
     unit_sums,
     weigh,
 )
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import Case, CaseFile, Criterion, case_id_of
 from judgeharness_integrations.judging.execution.agenda import OneByOne
 from judgeharness_integrations.judging.execution.preparing import asked_digest, clusters_of_cases
 from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, Judgment, Probe, as_judge
+from judgeharness_integrations.judging.judge import Judge, JudgeLike, Judgment, Probe
 from judgeharness_integrations.judging.plan import Plan
 
 if TYPE_CHECKING:

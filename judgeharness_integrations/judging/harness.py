@@ -28,6 +28,7 @@ from judgeharness_integrations.judging._arguments import (
     designed,
     loaded,
 )
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.calibrating import Anchor, calibration_run
 from judgeharness_integrations.judging.cases import CaseFile
 from judgeharness_integrations.judging.execution.agenda import OneByOne
@@ -39,7 +40,7 @@ from judgeharness_integrations.judging.execution.observing import Observer, Span
 from judgeharness_integrations.judging.execution.preparing import Rewritten, rewriter_places
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, is_understood
+from judgeharness_integrations.judging.judge import Judge, JudgeLike, is_understood
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.judging.recording import ready, watchers

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from judgeharness_integrations.analysis.design import Design, Fingerprint
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.judging.adapters import beyond_tested

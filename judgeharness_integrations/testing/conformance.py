@@ -113,14 +113,21 @@ def check_adapter(adapter: str | Adapter) -> AdapterReport:
 
     Raises:
         UnknownNameError: there is no such adapter, or a bench opts out of a check there is not.
+        UsageError: what it brings as a bench is none.
         NotInstalledError: its framework is not installed.
 
     """
     if isinstance(adapter, str):
         adapter = find_adapter(adapter)
     adapter.require()
-    benches = adapter.benches() if adapter.benches is not None else ()
-    return AdapterReport(adapter=adapter.name, results=tuple(r for bench in benches for r in check_bench(bench)))
+    results: list[CheckResult] = []
+    for bench in adapter.benches() if adapter.benches is not None else ():
+        if not isinstance(bench, Bench):
+            raise UsageError(
+                f"adapter {adapter.name!r} brings a {type(bench).__name__} as bench: make a testing.Bench."
+            )
+        results += check_bench(bench)
+    return AdapterReport(adapter=adapter.name, results=tuple(results))
 
 
 def check_bench(bench: Bench) -> tuple[CheckResult, ...]:

@@ -33,8 +33,8 @@ from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rul
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.calibration.items import graded_label
 from judgeharness_integrations.analysis.calibration.saved import last_asked
-from judgeharness_integrations.analysis.design import Fingerprint
 from judgeharness_integrations.analysis.document import RESULT_SCHEMA
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.result import COUNTS_ALONE
 from judgeharness_integrations.judging.calibrating import CalibrationSet, calibration_report
 from judgeharness_integrations.labelling import resultsheets as sheetfile

@@ -36,7 +36,8 @@ from judgeharness_integrations.analysis.aggregation.folds import Status
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.statistics import Independence, SampleStatus, modal_share
-from judgeharness_integrations.analysis.design import Design, Fingerprint
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.result import CriterionResult
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.row import ABSTAIN, OUTCOMES

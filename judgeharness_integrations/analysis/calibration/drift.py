@@ -24,7 +24,7 @@ from judgeharness_integrations.analysis.calibration.driftanswer import (
 )
 from judgeharness_integrations.analysis.calibration.items import LabelledItem, simultaneous_alpha
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_parts
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_changes, design_of_parts
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import is_number
 

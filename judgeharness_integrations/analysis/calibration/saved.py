@@ -19,7 +19,7 @@ from judgeharness_integrations.analysis.calibration.measure import CriterionCali
 from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.calibration.rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors
 from judgeharness_integrations.analysis.calibration.strata import Selection, Strata, stratum_text
-from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.statistics.agreement import Kappa
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES

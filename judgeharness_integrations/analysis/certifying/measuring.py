@@ -60,7 +60,7 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     threshold_grid,
     votes_needed,
 )
-from judgeharness_integrations.analysis.design import design_of_rows
+from judgeharness_integrations.analysis.fingerprint import design_of_rows
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
 

@@ -55,7 +55,7 @@ class ModelFile:
             UsageError: it cannot be made.
 
         """
-        from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
+        from judgeharness_integrations.judging.adapters import chat_model  # noqa: PLC0415
 
         options = self.options_of(spec)
         try:

@@ -37,7 +37,7 @@ from judgeharness_integrations.judging.judge import thread_pool
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-    from judgeharness_integrations.judging.execution.answering import Rows
+    from judgeharness_integrations.judging.execution.preparing import Rows
     from judgeharness_integrations.judging.execution.rates import Admission
     from judgeharness_integrations.judging.plan import Plan
 

@@ -17,11 +17,11 @@ from judgeharness_integrations.analysis.aggregation.rules import check_rule_fits
 from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.agenda import Channel
-from judgeharness_integrations.judging.execution.answering import CallFacts, RowMaker, Rows
+from judgeharness_integrations.judging.execution.answering import CallFacts, RowMaker
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact, own_failure
 from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.judging.execution.observing import Span, Spans, awaiting_beginning, calling
-from judgeharness_integrations.judging.execution.preparing import Pending
+from judgeharness_integrations.judging.execution.preparing import Pending, Rows
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.execution.recalling import Keeper
 from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted

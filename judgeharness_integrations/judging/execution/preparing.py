@@ -39,11 +39,9 @@ from judgeharness_integrations.verdictlog.encoding import (
     PAIR_COLUMN,
     TEXT_COLUMN,
 )
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.agenda import Slot
-    from judgeharness_integrations.judging.execution.answering import Rows
     from judgeharness_integrations.judging.judge import Judge
 
 
@@ -368,6 +366,10 @@ class Preparation:
             self._making = self.preparer.started(changed)
         else:
             self.changed, self.is_made = changed, True
+
+
+Slot: TypeAlias = tuple[str, int]  # perturbation, repetition
+Rows: TypeAlias = tuple[VerdictRow, ...]  # of one call
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -27,9 +27,9 @@ from judgeharness_integrations.verdictlog.files import VerdictLog
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, verdict_to_json
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.agenda import OpenCase, Slot
-    from judgeharness_integrations.judging.execution.answering import Rows
+    from judgeharness_integrations.judging.execution.agenda import OpenCase
     from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
+    from judgeharness_integrations.judging.execution.preparing import Rows, Slot
     from judgeharness_integrations.judging.perturbations import Perturbation
 
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
 from judgeharness_integrations.analysis.checking.properties.excess import PERTURBED, property_of
 from judgeharness_integrations.analysis.checking.statistics import PropertyCheck
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.execution.loop import run_sync
-from judgeharness_integrations.judging.judge import Judge, as_judge
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Context
 from judgeharness_integrations.judging.recording import unrecorded
 from judgeharness_integrations.testing.checking.asking import (

@@ -10,9 +10,10 @@ import pytest
 
 from judgeharness_integrations._errors import NotGradedError, UsageError
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import Case
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.judge import JudgeLike, as_judge
+from judgeharness_integrations.judging.judge import JudgeLike
 from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
 from judgeharness_integrations.testing.pytest_plugin.ending import properties
 from judgeharness_integrations.testing.pytest_plugin.settings import OnAbstention, chosen
