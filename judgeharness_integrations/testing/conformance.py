@@ -124,7 +124,7 @@ def check_adapter(adapter: str | Adapter) -> AdapterReport:
     for bench in adapter.benches() if adapter.benches is not None else ():
         if not isinstance(bench, Bench):
             raise UsageError(
-                f"adapter {adapter.name!r} brings a {type(bench).__name__} as bench: make a testing.Bench."
+                f"adapter {adapter.name!r} brings a {type(bench).__name__} as bench: give a testing.Bench."
             )
         results += check_bench(bench)
     return AdapterReport(adapter=adapter.name, results=tuple(results))
