@@ -53,13 +53,13 @@ class ScriptedChat(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         prompt = _prompt(messages)
-        return self._said(self.script.ask(prompt), code_in(prompt), **options)
+        return self._reply(self.script.ask(prompt), code_in(prompt), **options)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         prompt = _prompt(messages)
-        return self._said(await self.script.aask(prompt), code_in(prompt), **options)
+        return self._reply(await self.script.aask(prompt), code_in(prompt), **options)
 
-    def _said(self, label: str, code: str | None, tools: Sequence[str] = (), **_: Any) -> ChatResult:
+    def _reply(self, label: str, code: str | None, tools: Sequence[str] = (), **_: Any) -> ChatResult:
         reply = self.replies.get(label, _UNREADABLE)
         message = (
             AIMessage(content=reply.replace(_CODE, code or ""))

@@ -126,13 +126,13 @@ class _Evaluation:
 
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
-        with one_verdict(judge.run_name, arguments, **self._told) as ended:
+        with one_verdict(judge.run_name, arguments, **self._verdict_options) as ended:
             result = self.harness.evaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
     async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
-        with one_verdict(judge.run_name, arguments, **self._told) as ended:
+        with one_verdict(judge.run_name, arguments, **self._verdict_options) as ended:
             result = await self.harness.aevaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
@@ -140,7 +140,7 @@ class _Evaluation:
         return self.judge.bound(own_reading=self._bare)
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _verdict_options(self) -> dict[str, Any]:
         logs = self.judge.details is None or not self.judge.details.raw
         watching, choice = self.harness.observers, self.on_not_graded
         return {"key": self.judge.key, "observers": watching, "logs": logs, "on_not_graded": choice}

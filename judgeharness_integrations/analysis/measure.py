@@ -241,7 +241,7 @@ def measure(
         probe_rows=() if len(votes) == len(rows) else tuple(row for row in rows if is_probe(row.perturbation)),
         temperature=temperature,
         unasked=tuple(remaining) if design.curtail else (),
-        warnings=tuple(dict.fromkeys((*_said(rows), *_unusable(calibration, calibration_state, results)))),
+        warnings=tuple(dict.fromkeys((*_warnings(rows), *_unusable(calibration, calibration_state, results)))),
         calibration=calibration,
         calibration_state=calibration_state,
         **ending,
@@ -258,7 +258,7 @@ def _certified(result: HarnessResult, certificate: Certificate | None, state: Ca
     return certified(result, certificate, state)
 
 
-def _said(rows: Sequence[VerdictRow]) -> Iterator[str]:
+def _warnings(rows: Sequence[VerdictRow]) -> Iterator[str]:
     return (str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)
 
 

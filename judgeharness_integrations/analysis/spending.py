@@ -56,10 +56,10 @@ class ServedTiers:
         return [
             f"{counted(calls, 'call')} asked at tier {tier}: {', '.join(told)}"
             for tier, calls in self.asked.items()
-            if (told := list(self._told(tier)))
+            if (told := list(self._served_elsewhere(tier)))
         ]
 
-    def _told(self, tier: str) -> Iterator[str]:
+    def _served_elsewhere(self, tier: str) -> Iterator[str]:
         for (asked, served), count in self.otherwise.items():
             if asked == tier:
                 refused = self.refused[tier] if served == STANDARD else 0

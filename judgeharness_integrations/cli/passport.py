@@ -95,7 +95,7 @@ def take_passport(request: PassportRequest) -> int:
     if request.log is not None:
         if request.check is not None:
             raise UsageError("--check asks the frozen states again, which no log can: give a configuration.")
-        return _told(_of_log(request.log, request, bars), request)
+        return _print_passport(_of_log(request.log, request, bars), request)
     config = load_config(request.config or Path())
     _say_unused(config)
     with knowing(config.model_dump()):
@@ -199,7 +199,7 @@ def _take(config: Config, request: PassportRequest, bars: Bars) -> int:
         budget = spending.budget(() if log is None else log.usage(run))
         kept: dict[str, Any] = {} if log is None else {"log": log, "run": run, "reuse": False}
         passport = _office(config, judge, cases, request, bars, source=office.source, budget=budget, **kept).take()
-    code = _told(passport, request)
+    code = _print_passport(passport, request)
     if request.out is not None:
         _keep_answers(request.out, passport.measured_at)
     return code
@@ -279,7 +279,7 @@ def _say_unused(config: Config) -> None:
         typer.echo(f"a passport has no use for these keys of {config.path}: {', '.join(unused)}.", err=True)
 
 
-def _told(passport: Passport, request: PassportRequest) -> int:
+def _print_passport(passport: Passport, request: PassportRequest) -> int:
     print_and_save(passport, _asked(request), lambda: (passport_section(passport),))
     labelled = any(one.trust is not None for one in passport.questions)
     return GATE_FAILED if labelled and not passport.granted else OK

@@ -235,22 +235,22 @@ def rule_identity(
 
     """
     versions = {package: found for package in packages if (found := installed_version(package)) is not None}
-    settings = {key: _told(key, value, packages) for key, value in sorted(parameters.items())}
+    settings = {key: _plain_value(key, value, packages) for key, value in sorted(parameters.items())}
     return JudgeIdentity(name=name, model=model, parameters={"versions": versions, **settings})
 
 
-def _told(name: str, value: Any, packages: Sequence[str]) -> Any:
+def _plain_value(name: str, value: Any, packages: Sequence[str]) -> Any:
     """Return a value as JSON keeps it."""
     if isinstance(value, Mapping):
-        return {str(key): _told(f"{name}[{key!r}]", part, packages) for key, part in value.items()}
+        return {str(key): _plain_value(f"{name}[{key!r}]", part, packages) for key, part in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        parts = [_told(name, part, packages) for part in value]
+        parts = [_plain_value(name, part, packages) for part in value]
         return sorted(parts, key=str) if isinstance(value, (set, frozenset)) else parts
     given = value.value if isinstance(value, Enum) else value
-    return given if given is None or isinstance(given, (str, int, float)) else _told_code(name, given, packages)
+    return given if given is None or isinstance(given, (str, int, float)) else _code_text(name, given, packages)
 
 
-def _told_code(name: str, value: Any, packages: Sequence[str]) -> str:
+def _code_text(name: str, value: Any, packages: Sequence[str]) -> str:
     """Return what tells a function from another one."""
     builtin = isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType)
     if builtin or (isinstance(value, FunctionType) and _is_written_in(value, packages)):

@@ -356,7 +356,9 @@ def _of_fields(criterion: str, value: object, given: AnswerFields) -> Answer:
     answers = {name: as_answer(criterion, part) for name, part in given.verdicts.items()}
     first = next(iter(answers.values()), None) or _of_probabilities(criterion, given.probabilities)
     if any(not _agree(first, one) for one in answers.values()):
-        return Answer(criterion=criterion, outcome="unparsed", reasoning=f"answered {_said(answers)}, which differ")
+        return Answer(
+            criterion=criterion, outcome="unparsed", reasoning=f"answered {_verdicts_text(answers)}, which differ"
+        )
     error = first.reasoning if any(map(_is_strange, given.verdicts.values())) else None
     said = replace(first, criterion=criterion, reasoning=error or given.reasoning or first.reasoning)
     return replace(said, probabilities=given.probabilities) if said.outcome == "ok" else said
@@ -384,10 +386,10 @@ def _difference(given: AnswerFields | None) -> str | None:
     read = [one for one in answers.values() if one.outcome == "ok"]
     if all(_agree(read[0], one) for one in read):
         return None
-    return f"answered {_said(answers)}, which differ: return one of them"
+    return f"answered {_verdicts_text(answers)}, which differ: return one of them"
 
 
-def _said(answers: Mapping[str, Answer]) -> str:
+def _verdicts_text(answers: Mapping[str, Answer]) -> str:
     said = {name: one.outcome if one.verdict is None else one.verdict for name, one in answers.items()}
     return " and ".join(f"{name} {verdict!s:.40}" for name, verdict in said.items())
 

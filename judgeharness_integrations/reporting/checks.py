@@ -197,12 +197,12 @@ def _worst(report: CheckReport, *, several: bool) -> Iterator[str]:
         for case in check.worst[: _WORST[check.status]]:
             raw = f": {safe_text(case.raw, 120)}" if case.raw else ""
             changed = f"{case.before} -> {case.after} under {case.perturbation}"
-            shown = f"; shown: {_shown(case)}" if case.shown else ""
+            shown = f"; shown: {_marked_text(case)}" if case.shown else ""
             name = property_name(check, several=several)
             yield f"{name}: case {safe_text(case.case_id, 60)}, {changed}{raw}{shown}"
 
 
-def _shown(case: WorstCase) -> str:
+def _marked_text(case: WorstCase) -> str:
     """Return what the judge read, what the change brought in between `{+` and `+}`, cut where that ends or is long."""
     pieces = (f"{{+{safe_text(text, _LONGEST)}+}}" if new else safe_text(text, _LEAD) for text, new in case.pieces)
     return safe_text(" ".join(pieces), 2 * _LONGEST)

@@ -251,7 +251,7 @@ def case_table(report: RunReport) -> str:
     for result in report.results:
         for first, measured in _numbered(result):
             cells = _cells(result, measured) | (_cost(result.usage) if first else {})
-            writer.writerow([_shown(cells.get(column)) for column in CASE_COLUMNS])
+            writer.writerow([_defused_cell(cells.get(column)) for column in CASE_COLUMNS])
     return text.getvalue()
 
 
@@ -318,7 +318,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _shown(cell: _Cell) -> _Cell:
+def _defused_cell(cell: _Cell) -> _Cell:
     return defused(cell) if isinstance(cell, str) else cell
 
 

@@ -113,12 +113,12 @@ def _answer(criterion: str, blocks: Sequence[_Block]) -> Answer:
     verdicts = {_VERDICTS[label] if label else None for label in said}
     if len(verdicts) == 1 and None not in verdicts:
         return Answer(
-            criterion=criterion, verdict=verdicts.pop(), reasoning=_told(_label(labels[0].first) or "", rationale)
+            criterion=criterion, verdict=verdicts.pop(), reasoning=_labelled(_label(labels[0].first) or "", rationale)
         )
-    return Answer(criterion=criterion, outcome="unparsed", reasoning=_told(_why(blocks, labels, said), rationale))
+    return Answer(criterion=criterion, outcome="unparsed", reasoning=_labelled(_why(blocks, labels, said), rationale))
 
 
-def _told(label: str, rationale: str) -> str:
+def _labelled(label: str, rationale: str) -> str:
     return f"{label}: {rationale}" if rationale else label
 
 

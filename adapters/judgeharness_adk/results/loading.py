@@ -314,7 +314,7 @@ def joined_results(
     turns = turns_of(histories)
     joined = [_joined(one, turns) for one in results]
     if one_of_adk or path.is_dir():  # one sidecar is what was asked for
-        told, more = _told(histories, results, rules)
+        told, more = _from_rationales(histories, results, rules)
         results, joined, problems = [*results, *told], [*joined, *told], [*problems, *more]
     if not results and notes:
         raise ConfigError(f"{path}: no measurement is left: {notes[0]}.")
@@ -327,7 +327,7 @@ def joined_results(
     return tuple(joined), (*notes, *problems)
 
 
-def _told(
+def _from_rationales(
     histories: Sequence[EvalSetResult], results: Sequence[AdkResult], rules: Mapping[str, RuleLike]
 ) -> tuple[list[AdkResult], list[str]]:
     """Return the measurements that no sidecar holds, and what is to be known about them."""

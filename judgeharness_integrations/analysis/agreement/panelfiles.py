@@ -248,7 +248,7 @@ def annotated_by_file(
 
 
 def _strangers(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> str:
-    theirs = next(item for _, item, _ in _said(panel, people))
+    theirs = next(item for _, item, _ in _labels_given(panel, people))
     mine = decisions[0][1]
     return f"people labelled none of the cases, which are named as {mine!r:.60} here and as {theirs!r:.60} there"
 
@@ -280,7 +280,7 @@ def _untestable(panel: Panel, people: Sequence[str], judges: Sequence[str]) -> s
     return None if judges else "the report holds no result"
 
 
-def _said(panel: Panel, people: Sequence[str]) -> Iterator[tuple[str, str, Verdict]]:
+def _labels_given(panel: Panel, people: Sequence[str]) -> Iterator[tuple[str, str, Verdict]]:
     """Yield person, item and label of every cell."""
     for name in people:
         cells = panel.cells_of(name)
@@ -298,7 +298,7 @@ def _annotator_label(panel: Panel, value: Any) -> Verdict:
 
 def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> Panel | None:
     """Return the panel of people and decisions, with what was counted when the people's was made; None if strangers."""
-    said = list(_said(panel, people))
+    said = list(_labels_given(panel, people))
     verdicts = {label for _, _, label in decisions if label is not None}
     if verdicts and verdicts <= BINARY:
         read = read_golds({label for _, _, label in said}, verdicts)

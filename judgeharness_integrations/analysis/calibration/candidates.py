@@ -20,7 +20,14 @@ from judgeharness_integrations.analysis.calibration.drift import append_line, re
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, LabelledItem, Part, canonical_label
 from judgeharness_integrations.analysis.statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LONE_SURROGATES, PAIR_COLUMN, TEXT_COLUMN
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, verdict_text, verdict_to_json
+from judgeharness_integrations.verdictlog.row import (
+    EVERY_CRITERION,
+    EXCHANGED,
+    Verdict,
+    VerdictRow,
+    verdict_text,
+    verdict_to_json,
+)
 
 __all__ = [
     "CANDIDATES_SCHEMA",
@@ -180,7 +187,6 @@ def _look(line: str) -> Look | None:
 
 
 Label: TypeAlias = tuple[object, Verdict]  # the order in which a text was shown, and what people say of it
-_EXCHANGED = {"A": "B", "B": "A"}
 _CODINGS_OF_ONE: Final = 2 / 3  # the least at which two codings are taken for data about one thing (Krippendorff 2004)
 _FEW_DIFFER: Final = 0.1
 _MOST_RENAMED: Final = 4  # labels; of many, some order always agrees
@@ -243,7 +249,7 @@ def _side_by_side(one: Label, other: Label) -> Pair:
     """Return two labels of a text as texts; of exchanged answers A is the other's B."""
     mine = verdict_text(one[1])
     if None not in {one[0], other[0]} and one[0] != other[0]:
-        mine = _EXCHANGED.get(mine, mine)
+        mine = EXCHANGED.get(mine, mine)
     return mine, verdict_text(other[1])
 
 

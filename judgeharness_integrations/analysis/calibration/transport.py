@@ -31,7 +31,7 @@ from judgeharness_integrations.analysis.calibration.strata import (
 )
 from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.encoding import p_text
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number
 
 __all__ = [
     "ALPHA",
@@ -337,21 +337,13 @@ def _factor(labelled: _Counts, run: _Counts) -> float:
 
 def _decision_groups(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
     """Return decisions as categories: scores in their order, labels as they are."""
-    scores = {name: value for name in pooled if (value := _number(name)) is not None}
+    scores = {name: value for name in pooled if (value := finite_number(name)) is not None}
     if len(scores) <= 1:
         return _nominal(pooled, least)
     others = [(name, (name,)) for name in sorted(pooled.keys() - scores)]
     ordered = sorted(scores, key=scores.__getitem__)
     merged = _merged(ordered, pooled, least)
     return [*((_span(one, lambda name: name), one) for one in merged), *others]
-
-
-def _number(name: str) -> float | None:
-    try:
-        value = float(name)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _nominal(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:

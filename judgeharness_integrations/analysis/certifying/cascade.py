@@ -522,7 +522,7 @@ def certificate_on_run(
     if stopped:
         now, tested = replace(own, reason=ShiftTest(shifted=None, reason=STOPPED).sentence), False
     else:
-        now, tested = _counted(given, cases).state(own)
+        now, tested = _certified_cases(given, cases).state(own)
     if tested or calibration is None or state is None or state.status not in {"shifted", "valid"}:
         return given, now
     if state.valid:
@@ -530,7 +530,7 @@ def certificate_on_run(
     return given, replace(state, reason=f"by the calibration on {calibration.name}, {state.reason}")
 
 
-def _counted(certificate: Certificate, cases: CertifiedCases | Iterable[CaseFacts]) -> CertifiedCases:
+def _certified_cases(certificate: Certificate, cases: CertifiedCases | Iterable[CaseFacts]) -> CertifiedCases:
     if isinstance(cases, CertifiedCases):
         return cases
     counted = CertifiedCases(certificate)

@@ -102,7 +102,7 @@ def answered(
         answer = _direction(main)
         return answer, "; ".join([told, *_flips(noise, beyond=beyond)])
     least = 0.0 if main.clusters is None or "e-process" in main.method else least_p(main.clusters)
-    too_few = f"{told}; {_counted(main)} too few to find any change"
+    too_few = f"{told}; {_cases_and_clusters(main)} too few to find any change"
     if beyond:
         net = too_few if least > alpha else f"no net change: {told}"
         return "flips more than noise", "; ".join([*_flips(noise, beyond=True), net])
@@ -147,7 +147,7 @@ def _unshared(paired: PairedCriterion) -> str:
     return f"; not of cases in one run alone ({before:,} only before, {after:,} only after)"
 
 
-def _counted(main: Difference) -> str:
+def _cases_and_clusters(main: Difference) -> str:
     """Return of how many cases a difference is, and of clusters the smallest p that a test of so many can reach."""
     if main.clusters is None:
         return counted(main.n, "case is", "cases are")

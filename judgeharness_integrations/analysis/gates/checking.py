@@ -75,9 +75,9 @@ def judged(
     if value is None or looked_at is None:
         status, sentence = "not_measured", _not_measured(expression, measured)
     elif expression.holds(looked_at):
-        status, sentence = "passed", _told(expression, measured, looked_at, of_value=point_estimates)
+        status, sentence = "passed", _sentence(expression, measured, looked_at, of_value=point_estimates)
     else:
-        status, sentence = "failed", _told(expression, measured, looked_at, of_value=point_estimates)
+        status, sentence = "failed", _sentence(expression, measured, looked_at, of_value=point_estimates)
         more = None if point_estimates else more_cases(expression, measured)
         if more is not None:
             same = "share" if expression.is_share else "mean and spread"
@@ -120,7 +120,7 @@ def _not_measured(expression: Expression, measured: Measured) -> str:
     return f"{expression.name} {value} over {measured.n} {measured.of} has no interval: {measured.missing}"
 
 
-def _told(expression: Expression, measured: Measured, looked_at: float, *, of_value: bool) -> str:
+def _sentence(expression: Expression, measured: Measured, looked_at: float, *, of_value: bool) -> str:
     """Return the sentence of a gate that passed or failed."""
     bar, held = expression.bar, expression.holds(looked_at)
     word, shown = (_HOLDS if held else _FAILS)[expression.operator], f"{bar:.10g}"

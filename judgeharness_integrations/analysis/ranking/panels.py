@@ -377,7 +377,7 @@ def panel_document(
         "member_rule": votes.member_rule,
         "rule": report.rule,
         "decisions": [_decisions(one) for one in report.judges],
-        "errors": [_told(votes, one.criterion) for one in report.judges],
+        "errors": [_errors_record(votes, one.criterion) for one in report.judges],
         "usage": [{"judge": member, **used(sums[member].usages, prices)} for member in votes.members],
     }
 
@@ -388,7 +388,7 @@ def _decisions(entry: JudgeReplay) -> dict[str, Any]:
     return {"measured": entry.to_dict(), **said}
 
 
-def _told(votes: PanelVotes, criterion: str) -> dict[str, Any]:
+def _errors_record(votes: PanelVotes, criterion: str) -> dict[str, Any]:
     """Return how alike members err about a criterion, and why that is not known where it is not."""
     try:
         panel = panel_errors(votes, criterion)

@@ -31,7 +31,7 @@ from judgeharness_integrations.analysis.ranking.report import Diagnostics, Judge
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, clusters_of, study
 from judgeharness_integrations.analysis.statistics.means import normal_interval
 from judgeharness_integrations.verdictlog.encoding import listed
-from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit
@@ -82,20 +82,12 @@ def _same_number(found: RankStudy) -> tuple[str, ...]:
     for name in found.criteria:
         written: dict[float, list[str]] = {}
         for label in found.decisions.criterion(name).labels:
-            if (number := _number(label)) is not None:
+            if (number := finite_number(label)) is not None:
                 written.setdefault(number, []).append(label)
         several = next((labels for labels in written.values() if len(labels) > 1), None)
         if several:
             return tuple(several)
     return ()
-
-
-def _number(label: str) -> float | None:
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
 
 
 def _inflation(joint: JointFit | None, conditional: ConditionalFit | None) -> float | None:

@@ -109,7 +109,7 @@ def _identity(judge: JudgeConfig, function: Any, model: str) -> JudgeIdentity | 
 
 
 @contextmanager
-def _told(what: str, options: Mapping[str, Any]) -> Iterator[None]:
+def _as_our_errors(what: str, options: Mapping[str, Any]) -> Iterator[None]:
     """Turn what a framework says about options into our errors, without the secrets among them."""
     try:
         yield
@@ -142,7 +142,9 @@ def _from_adapter(judge: JudgeConfig, where: str, folder: Path, tier: str | None
         folder=folder,
         tier=tier,
     )
-    with _told(f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}):
+    with _as_our_errors(
+        f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}
+    ):
         return adapter.build_judge(spec)
 
 
@@ -150,7 +152,7 @@ def _rewriter(rewriter: RewriterConfig) -> Rewriter:
     adapter = find_adapter(rewriter.adapter)
     if adapter.build_rewriter is None:
         raise ConfigError(f"harness.rewriter: adapter {adapter.name!r} has no chat models.")
-    with _told("harness.rewriter:", rewriter.model_options):
+    with _as_our_errors("harness.rewriter:", rewriter.model_options):
         return adapter.build_rewriter(rewriter.model, rewriter.model_options)
 
 

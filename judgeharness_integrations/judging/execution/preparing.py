@@ -148,14 +148,14 @@ def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
     if not is_dataclass(case):
         return value_digest(case)
-    shown = _shown(case)
+    shown = _identifying(case)
     if isinstance(told := shown.get("attributes"), Mapping):
         left = {*PROVENANCE, LABEL_COUNT}  # labels that were made after a run change no question
         shown["attributes"] = {name: value for name, value in told.items() if name not in left}
     return value_digest(shown)
 
 
-def _shown(case: Any) -> dict[str, Any]:
+def _identifying(case: Any) -> dict[str, Any]:
     """Return what of a dataclass tells cases apart, by name."""
     return {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
 
@@ -180,7 +180,7 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
     except AttributeError:  # what should be a text is none
         return (None,)
     exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
-    return tuple([value_digest({**_shown(one), **_BESIDE}) for one in (asked, *exchanged)])
+    return tuple([value_digest({**_identifying(one), **_BESIDE}) for one in (asked, *exchanged)])
 
 
 def _in_other_type(text: str) -> str:

@@ -265,13 +265,13 @@ def _sentences(text: str, random: Random) -> Iterator[str]:
     empty, again = list(_EMPTY), list(_AGAIN)
     random.shuffle(empty)
     random.shuffle(again)
-    if not (said := _said(text)):
+    if not (said := _prose(text)):
         return cycle(empty)
     restated = (lead.replace("{said}", one) for lead, one in zip(cycle(again), cycle(said), strict=False))
     return chain.from_iterable(zip(cycle(empty), restated, strict=False))
 
 
-def _said(text: str) -> list[str]:
+def _prose(text: str) -> list[str]:
     """Return the sentences of an answer that can stand alone: prose, neither a stump nor a page."""
     prose = (sentence.strip() for chunk in chunks(text) if not chunk.code for sentence in _END.split(chunk.text))
     return [one for one in prose if len(one) <= _LONGEST and len(one.split()) >= _FEWEST_WORDS and one[0].isalpha()]

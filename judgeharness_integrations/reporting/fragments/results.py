@@ -107,7 +107,7 @@ def result_fragment(result: HarnessResult) -> str:
         "result.html",
         case_id=result.case_id,
         judge=result.judge if result.judge_model in (None, result.judge) else f"{result.judge} ({result.judge_model})",
-        criteria=[_shown(result, name) for name in names[:_MOST_CRITERIA]],
+        criteria=[_criterion_lines(result, name) for name in names[:_MOST_CRITERIA]],
         alone=len(names) == 1,
         more=max(0, len(names) - _MOST_CRITERIA),
         state="" if result.state == "complete" else result.state.replace("_", " "),
@@ -116,7 +116,7 @@ def result_fragment(result: HarnessResult) -> str:
     )
 
 
-def _shown(result: HarnessResult, name: str) -> _Shown:
+def _criterion_lines(result: HarnessResult, name: str) -> _Shown:
     measured = result.criteria[name]
     against = dissent(result, name)
     failed = measured.taken - measured.valid

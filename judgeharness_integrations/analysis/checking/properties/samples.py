@@ -484,7 +484,7 @@ def collapse(samples: Samples, *, temperature: float | None) -> Finding:
         valid=sum(row.ok for case in repeated for row in cases[case]),
         hits=len(copied),
         rate=len(copied) / len(repeated),
-        worst=worst_cases([_shown(case, cases[case], one) for case, one in copied.items()]),
+        worst=worst_cases([_speaking(case, cases[case], one) for case, one in copied.items()]),
     )
     return Finding(check=check, proven=status == "pass")
 
@@ -520,6 +520,6 @@ def _own_answers(rows: Sequence[VerdictRow]) -> bool:
     return len({(row.perturbation, row.verdict) for row in valid}) > len(asked)
 
 
-def _shown(case: str, rows: Sequence[VerdictRow], found: Independence) -> Speaking:
+def _speaking(case: str, rows: Sequence[VerdictRow], found: Independence) -> Speaking:
     valid = [row for row in rows if row.ok]
     return len(valid) - found.effective, case, valid[0], valid[-1]

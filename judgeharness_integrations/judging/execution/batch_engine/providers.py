@@ -131,15 +131,15 @@ def _loaded(name: Provider) -> Any:
         raise NotInstalledError(f"the client of {name}, which submits batches,", "langchain") from None
 
 
-def _told(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     return " ".join(str(error).split())[:_LONGEST].rstrip(".")
 
 
 def _submit_failed(error: Exception) -> Refused | Unsure:
     status = status_of(error)
     if status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _CONFLICTS:
-        return Unsure(_told(error))
-    return Refused(_WHY.get(status, "final"), _told(error))
+        return Unsure(_error_line(error))
+    return Refused(_WHY.get(status, "final"), _error_line(error))
 
 
 class OpenAIBatches(Batches):
@@ -155,7 +155,7 @@ class OpenAIBatches(Batches):
         try:
             file = await self._client.files.create(file=(_file(batch), "\n".join(lines).encode()), purpose="batch")
         except Exception as error:
-            raise Refused("later" if is_transient(error) else "final", _told(error)) from error
+            raise Refused("later" if is_transient(error) else "final", _error_line(error)) from error
         try:
             made = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file.id,
