@@ -12,8 +12,8 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
 from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.certifying.cascade import asked_after
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.design import Design, RuleFixed
 from judgeharness_integrations.analysis.document import EVIDENCE_TEXTS, RESULT_SCHEMA
 from judgeharness_integrations.analysis.measure import measure

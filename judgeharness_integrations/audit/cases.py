@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.labels import storing_labels
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
+from judgeharness_integrations.judging.casefiles import cases_of_run
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.perturbations import position_swap
-from judgeharness_integrations.judging.runcases import cases_of_run
 from judgeharness_integrations.labelling.labellog import LabelLog
 from judgeharness_integrations.labelling.questions import Question, check_kind, kind_of, questions
 from judgeharness_integrations.labelling.resultsheets import Answers, answers_for, item_of

@@ -16,8 +16,7 @@ from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, copied_cases
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
-from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside
+from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, candidates_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
 from judgeharness_integrations.analysis.calibration.transport import (
     LABELLED_ALONE,

@@ -44,8 +44,8 @@ from judgeharness_integrations.cli._output import (
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._run_options import CompareRequest
 from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions
+from judgeharness_integrations.judging.casefiles import texts_of_cases, texts_of_run
 from judgeharness_integrations.judging.cases import read_cases
-from judgeharness_integrations.judging.runcases import texts_of_cases, texts_of_run
 from judgeharness_integrations.reporting.agreement import agreement_section, alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section, lost
 from judgeharness_integrations.reporting.figures import check_drawable

@@ -156,8 +156,8 @@ class Source:
 
     def _texts(self) -> tuple[dict[str, dict[str, str]], str]:
         """Return the texts of the cases that are shown, and why a run's are not."""
+        from judgeharness_integrations.judging.casefiles import texts_of_cases, texts_of_run  # noqa: PLC0415
         from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415 - not all reports show texts
-        from judgeharness_integrations.judging.runcases import texts_of_cases, texts_of_run  # noqa: PLC0415
 
         if self.request.cases is not None:
             if not self.request.texts:

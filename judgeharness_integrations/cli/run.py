@@ -24,8 +24,8 @@ from judgeharness_integrations._errors import (
     UsageError,
 )
 from judgeharness_integrations._version import __version__
+from judgeharness_integrations.analysis.certifying.cascade import asked_after
 from judgeharness_integrations.analysis.certifying.certificate import held_text
-from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.gates.gate import GateReport
 from judgeharness_integrations.analysis.replay.report import JudgeReplay

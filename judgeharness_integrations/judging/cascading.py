@@ -14,9 +14,8 @@ import numpy as np
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.certifying.cascade import Cascade
+from judgeharness_integrations.analysis.certifying.cascade import Cascade, asked_after
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.gates.gate import AskingOrder, Gate, GateReport, Gates
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without

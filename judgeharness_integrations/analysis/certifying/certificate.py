@@ -165,7 +165,7 @@ class Certificate(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.certifying.shape import CertificateShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.analysis.calibration.savedshape import CertificateShape  # noqa: PLC0415 - pydantic
 
         return CertificateShape
 

@@ -17,11 +17,12 @@ from judgeharness_integrations.analysis.calibration.candidates import (
     labels_of_case,
     one_of,
     rivals_of,
+    rivals_on_labels,
+    widened,
 )
 from judgeharness_integrations.analysis.calibration.items import confidence_text, read_gold_alone, simultaneous_level
 from judgeharness_integrations.analysis.calibration.measure import withhold
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.rivals import rivals_on_labels, widened
 from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN, OF_CALIBRATION
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,

@@ -88,7 +88,7 @@ class ProbabilityMap:
             UsageError: naming what is missing, or does not fit.
 
         """
-        from judgeharness_integrations.analysis.probability.passportshape import MapShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.analysis.calibration.savedshape import MapShape  # noqa: PLC0415 - pydantic
         from judgeharness_integrations.verdictlog.shapes import misplaced  # noqa: PLC0415
 
         key = misplaced(MapShape, document) or _unfit(document)

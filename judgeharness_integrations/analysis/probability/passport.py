@@ -307,7 +307,7 @@ class Passport(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.probability.passportshape import PassportShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.analysis.calibration.savedshape import PassportShape  # noqa: PLC0415 - pydantic
 
         return PassportShape
 

@@ -15,8 +15,7 @@ from judgeharness_integrations._errors import ConfigError, UnknownNameError, Usa
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, samples_planned
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
-from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside
+from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, candidates_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design, RuleFixed
