@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeharness_adk import _seams
 from judgeharness_adk.judges import JUDGES, MetricJudge
-from judgeharness_adk.judges.deciding import RubricDecider
+from judgeharness_adk.judges.base import RubricDecider
 from judgeharness_adk.judges.metrics import RubricJudge
 from judgeharness_adk.models import config_of, model_rewriter
 from judgeharness_adk.perturbations import PERTURBATIONS

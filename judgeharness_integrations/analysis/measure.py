@@ -37,7 +37,7 @@ from judgeharness_integrations.analysis.calibration.population import (
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.probability.distributions import distance
+from judgeharness_integrations.analysis.probability.maps import distance
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary, RunState
 from judgeharness_integrations.analysis.usage import usage_of_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting

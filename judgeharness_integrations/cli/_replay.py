@@ -309,8 +309,10 @@ def _show(
         gates = {} if checked is None else {"gates": checked.to_dict()}
         print_json(report.to_dict() | ({"stopped": True} if stopped else {}) | gates | together)
         return
-    from judgeharness_integrations.reporting.measured import replay_section  # noqa: PLC0415 - JSON needs no
-    from judgeharness_integrations.reporting.severaljudges import together_sections  # noqa: PLC0415 - tables
+    from judgeharness_integrations.reporting.measured import (  # noqa: PLC0415
+        replay_section,
+        together_sections,
+    )
     from judgeharness_integrations.reporting.terminal import console, show_section  # noqa: PLC0415
 
     groups = [group for mine in asked.values() for group in by_criterion(mine).values()]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.runs.trends import changed_parts, run_measures
+from judgeharness_integrations.analysis.runs.reading import changed_parts, run_measures
 from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
 from judgeharness_integrations.cli._command import Labels, command
 from judgeharness_integrations.cli._output import print_json

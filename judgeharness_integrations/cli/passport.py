@@ -21,7 +21,6 @@ from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.probability.measuring import Bars, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Passport
-from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
 from judgeharness_integrations.cli._asking import Asking, agree, judge_model
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, part_of, terminable
 from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
@@ -53,6 +52,7 @@ from judgeharness_integrations.judging.config import (
 from judgeharness_integrations.judging.passport import PASSPORT_RULE, SINGLE_LABELS, PassportOffice, checked_passport
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.labelling.labellog import Annotators, annotators_beside
 from judgeharness_integrations.redacting import knowing
 from judgeharness_integrations.reporting.checks import canary_section, passport_section
 from judgeharness_integrations.reporting.terminal import console, say, show_section

@@ -320,8 +320,8 @@ def _write_tables(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
 ) -> RankFiles:
     from judgeharness_integrations.reporting.figures import undrawable  # noqa: PLC0415 - few write
+    from judgeharness_integrations.reporting.rankpage import tables_of, write_document, write_tables  # noqa: PLC0415
     from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - few write
-    from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = write_tables(tables_of(material.found, made), folder)
@@ -341,9 +341,12 @@ def _write_tables(
 
 
 def _write_index(found: RankStudy, made: Portfolio, written: RankFiles, source: RankSource) -> None:
-    from judgeharness_integrations.reporting.rankfindings import rank_finding  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.ranking import analysed_section  # noqa: PLC0415 - few write
-    from judgeharness_integrations.reporting.rankpage import INDEX, rank_page  # noqa: PLC0415 - few write
+    from judgeharness_integrations.reporting.rankpage import (  # noqa: PLC0415 - few write
+        INDEX,
+        rank_finding,
+        rank_page,
+    )
 
     page = rank_page(
         analysed_section(found, made, source=source.title, rule_fixed=source.rule_fixed),

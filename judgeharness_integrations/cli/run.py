@@ -96,8 +96,8 @@ from judgeharness_integrations.judging.execution.observing import default_observ
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.plan import plan_cases
 from judgeharness_integrations.redacting import knowing, redacted
+from judgeharness_integrations.reporting.measured import together_sections
 from judgeharness_integrations.reporting.runsection import ended_section
-from judgeharness_integrations.reporting.severaljudges import together_sections
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text

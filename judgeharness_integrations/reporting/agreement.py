@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
-from judgeharness_integrations.reporting.fragments.rendering import section_html
+from judgeharness_integrations.reporting.fragments import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import confidence_text
 from judgeharness_integrations.analysis.result import UNCALIBRATED
-from judgeharness_integrations.reporting.fragments.rendering import section_html
+from judgeharness_integrations.reporting.fragments import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
 

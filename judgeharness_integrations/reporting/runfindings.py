@@ -11,8 +11,8 @@ from judgeharness_integrations.analysis.result import case_outcome
 from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
 from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.reporting.calibrationtext import calibrated_rates, uncalibrated
-from judgeharness_integrations.reporting.findings import Finding
 from judgeharness_integrations.reporting.measured import criterion_names, level_text, rate_text
+from judgeharness_integrations.reporting.sections import Finding
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, p_text, percent
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from judgeharness_integrations.reporting.calibrationtext import (
     calibration_section,
     uncalibrated,
 )
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.fragments.rendering import section_html
+from judgeharness_integrations.reporting.fragments import section_html
 from judgeharness_integrations.reporting.measured import (
     Measured,
     band_text,
@@ -43,11 +42,19 @@ from judgeharness_integrations.reporting.measured import (
     rate_text,
     result_text,
     stopping_sentences,
+    together_sections,
     verdict_shares,
 )
 from judgeharness_integrations.reporting.runfindings import attention, failed_samples, run_finding
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table, section_markdown
-from judgeharness_integrations.reporting.severaljudges import together_sections
+from judgeharness_integrations.reporting.sections import (
+    Block,
+    Bullets,
+    Finding,
+    Section,
+    Strong,
+    Table,
+    section_markdown,
+)
 from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
 from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, ends, fixed, percent
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text

@@ -317,7 +317,7 @@ def _labelled(rows: Sequence[VerdictRow], wanted: Wanted, shares: AnnotatorShare
 
 def _map(labelled: LabelledRows) -> tuple[ProbabilityMap, frozenset[str]]:
     """Return the map of one half of the labels of a criterion, in whole clusters, and the cases these are of."""
-    from judgeharness_integrations.analysis.probability.fitting import half_fitted  # noqa: PLC0415 - for few
+    from judgeharness_integrations.analysis.probability.report import half_fitted  # noqa: PLC0415 - for few
 
     by, first = half_fitted(labelled.forecasts)
     return by, frozenset(case for (_, case), fitted in zip(labelled.places, first, strict=True) if fitted)

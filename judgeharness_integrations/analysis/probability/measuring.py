@@ -24,7 +24,6 @@ from judgeharness_integrations.analysis.calibration.strata import selection_by_s
 from judgeharness_integrations.analysis.calibration.transport import facts_of_decisions
 from judgeharness_integrations.analysis.certifying.measuring import HALVES, Labels, shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
-from judgeharness_integrations.analysis.probability.fitting import half_fitted, mapped
 from judgeharness_integrations.analysis.probability.forecasts import (
     AnnotatorShares,
     AnswerChange,
@@ -46,7 +45,15 @@ from judgeharness_integrations.analysis.probability.passport import (
     QuestionPassport,
     Trust,
 )
-from judgeharness_integrations.analysis.probability.report import FEWEST, ProbabilityFigures, assess, figures, too_few
+from judgeharness_integrations.analysis.probability.report import (
+    FEWEST,
+    ProbabilityFigures,
+    assess,
+    figures,
+    half_fitted,
+    mapped,
+    too_few,
+)
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, most_probable
 
 _SEVERAL = 2

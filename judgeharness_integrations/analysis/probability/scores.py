@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.probability.distributions import FLOOR
 from judgeharness_integrations.analysis.probability.forecasts import Floats, Forecasts
+from judgeharness_integrations.analysis.probability.maps import FLOOR
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_sums, clustered_error, estimate
 from judgeharness_integrations.analysis.statistics.paired import bisected

@@ -13,11 +13,11 @@ from judgeharness_integrations.judging.perturbations.base import (
     slot_names,
 )
 from judgeharness_integrations.judging.perturbations.formats import format_change, typography, whitespace
-from judgeharness_integrations.judging.perturbations.names import name_swap
 from judgeharness_integrations.judging.perturbations.registry import (
     PERTURBATION_NAMES,
     alone,
     irrelevant_sentence,
+    name_swap,
     negated,
     option_names,
     option_order,

@@ -7,7 +7,7 @@ from typing import Final
 
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
-from judgeharness_integrations.reporting.fragments.rendering import rendered
+from judgeharness_integrations.reporting.fragments import rendered
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text

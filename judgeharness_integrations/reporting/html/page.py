@@ -26,9 +26,8 @@ from judgeharness_integrations.reporting.html.charts import (
 )
 from judgeharness_integrations.reporting.html.frame import embedded_json, environment, script, style
 from judgeharness_integrations.reporting.html.judgecards import annotators_section, judge_card
-from judgeharness_integrations.reporting.measured import limits, not_simultaneous
+from judgeharness_integrations.reporting.measured import limits, not_simultaneous, together_sections
 from judgeharness_integrations.reporting.runfindings import attention, run_finding
-from judgeharness_integrations.reporting.severaljudges import together_sections
 from judgeharness_integrations.reporting.text import dissent, tokens_text
 from judgeharness_integrations.verdictlog.encoding import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text

@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
-from judgeharness_integrations.analysis.checking.properties.excess import PERTURBED, property_of
+from judgeharness_integrations.analysis.checking.excess import PERTURBED, property_of
 from judgeharness_integrations.analysis.checking.statistics import PropertyCheck
 from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
@@ -381,7 +381,7 @@ def _report(
     judge: Judge, plan: CheckPlan, asked: Asked, *, judge_model: str | None, seed: int, levels: Mapping[str, Any]
 ) -> CheckReport:
     from judgeharness_integrations.analysis.checking.conformance import check_rows  # noqa: PLC0415 - likewise
-    from judgeharness_integrations.analysis.checking.properties.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
+    from judgeharness_integrations.analysis.checking.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
 
     identity, scales, unset = judge.identity, _scales(judge, plan), levels["score_tolerance"] is None
     report = check_rows(

@@ -15,7 +15,7 @@ from judgeharness_integrations._errors import PlanError, UsageError
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.batch_engine.parking import Lot, parking, refused
+from judgeharness_integrations.judging.execution.batch_engine.providers import Lot, parking, refused
 from judgeharness_integrations.judging.execution.batch_engine.waves import Terms, Waves
 from judgeharness_integrations.judging.execution.limiter import Limits
 from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor, next_while

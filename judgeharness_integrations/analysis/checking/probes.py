@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.checking.properties.excess import (
+from judgeharness_integrations.analysis.checking.excess import (
     NOTHING_AS_IT_IS,
     Event,
     Lean,
@@ -20,7 +20,7 @@ from judgeharness_integrations.analysis.checking.properties.excess import (
     merged,
     strata_of,
 )
-from judgeharness_integrations.analysis.checking.properties.samples import (
+from judgeharness_integrations.analysis.checking.samples import (
     Finding,
     Place,
     Samples,

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Final, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.statistics import position_bias
-from judgeharness_integrations.analysis.checking.properties.samples import (
+from judgeharness_integrations.analysis.checking.samples import (
     UNCHANGED,
     Finding,
     Place,
