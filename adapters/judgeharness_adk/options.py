@@ -29,7 +29,7 @@ from judgeharness_adk.models import config_of, model_rewriter
 from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, rule
+from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.design import PresetCount
 from judgeharness_integrations.analysis.probability.passport import Passport
@@ -44,7 +44,6 @@ from judgeharness_integrations.judging.perturbations import Rewriter, perturbati
 if TYPE_CHECKING:
     from os import PathLike
 
-    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
 S = TypeVar("S", CalibrationReport, Passport)
 DEFAULT_SIDECAR = ".adk/judgeharness"

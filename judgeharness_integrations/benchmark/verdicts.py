@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -29,11 +29,7 @@ from judgeharness_integrations.benchmark.results.judgments import (
     judgments_of,
     pair_rows,
 )
-from judgeharness_integrations.verdictlog.row import VerdictRow
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import ModelUsage
-
+from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 
 MODES: Final[tuple[Mode, ...]] = ("pairwise", "pointwise")
 _UNREAD: Final[Mapping[str, Any]] = {"reasoning": None, "raw": None, "error": None}

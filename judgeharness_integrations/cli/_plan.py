@@ -24,6 +24,7 @@ from judgeharness_integrations.analysis.planning import (
     GStudy,
     Limits,
     Pilot,
+    PlanningReport,
     gstudy,
     pilot_of,
     planned,
@@ -42,7 +43,6 @@ from judgeharness_integrations.verdictlog.encoding import SENTENCE, check_column
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.planning import PlanningReport
     from judgeharness_integrations.analysis.usage import Price
 
 _PRICED: Final = "majority"

@@ -30,7 +30,7 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.gates.gate import STOPPED, GateReport, Gates
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
-from judgeharness_integrations.analysis.replay.report import replay_anchor, replay_state
+from judgeharness_integrations.analysis.replay.report import Certificates, replay_anchor, replay_state
 from judgeharness_integrations.analysis.replay.votes import panel_votes
 from judgeharness_integrations.analysis.runs.building import gates_of_decisions, replay_at_stop, run_report
 from judgeharness_integrations.analysis.runs.folder import (
@@ -56,7 +56,6 @@ from judgeharness_integrations.verdictlog.patterns import CasePatterns
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.replay.report import Certificates
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -61,9 +61,9 @@ from judgeharness_integrations.reporting.sections import section_markdown
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.checking.asking import RULE, usual_perturbations
 from judgeharness_integrations.testing.checking.judge import check_judge, plan_check
-from judgeharness_integrations.verdictlog import write_log
+from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text
-from judgeharness_integrations.verdictlog.row import is_probe
+from judgeharness_integrations.verdictlog.row import ModelUsage, is_probe
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
     from judgeharness_integrations.judging.plan import Plan
-    from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.row import ModelUsage
 
 
 _REPETITIONS = 3

@@ -58,14 +58,13 @@ from judgeharness_integrations.reporting.checks import canary_section, passport_
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.row import voting
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
     from judgeharness_integrations.cli._judge_options import PassportRequest
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _RUNNING = ("max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "keep")
 _WORDINGS = ("instructions", "rewriter")

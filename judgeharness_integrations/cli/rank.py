@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
+from typing import Any, Final, Protocol, get_args
 
 import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, by_judge, copied_cases
-from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS, Bootstrap
 from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, agreement_table
 from judgeharness_integrations.analysis.agreement.panel import Panel
@@ -29,7 +29,7 @@ from judgeharness_integrations.analysis.ranking.pointwise import pairs_of_scores
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, method_named
 from judgeharness_integrations.analysis.ranking.studying import CutTies, RankRequest, RankStudy, study
-from judgeharness_integrations.analysis.runs import read_report
+from judgeharness_integrations.analysis.runs import RunReport, read_report
 from judgeharness_integrations.analysis.runs.folder import lost_samples
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, one_of
@@ -52,10 +52,6 @@ from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.terminal import console, safe, show_section
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule
-    from judgeharness_integrations.analysis.runs import RunReport
 
 _TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")

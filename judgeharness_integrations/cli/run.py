@@ -24,10 +24,10 @@ from judgeharness_integrations._errors import (
     UsageError,
 )
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.certifying.cascade import asked_after
-from judgeharness_integrations.analysis.certifying.certificate import held_text
+from judgeharness_integrations.analysis.certifying.cascade import Cascade, asked_after
+from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate, held_text
 from judgeharness_integrations.analysis.document import calibration_record
-from judgeharness_integrations.analysis.gates.gate import GateReport
+from judgeharness_integrations.analysis.gates.gate import GateReport, Gates
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.runs.building import replay_at_stop
 from judgeharness_integrations.cli._asking import (
@@ -77,8 +77,8 @@ from judgeharness_integrations.cli.summary import (
 )
 from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates
-from judgeharness_integrations.judging.cascading import goes_on
-from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.cascading import Until, goes_on
+from judgeharness_integrations.judging.cases import AnswerCase, CaseFile
 from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
@@ -105,14 +105,8 @@ from judgeharness_integrations.verdictlog.runfolder import BY_GATE, RESULTS, SUM
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.certifying.cascade import Cascade
-    from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-    from judgeharness_integrations.analysis.gates.gate import Gates
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.judging.cascading import Until
-    from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.verdictlog import SqlLog
 
 
 DEFAULT_OUT = "judgeharness-out"

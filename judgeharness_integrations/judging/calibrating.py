@@ -20,7 +20,12 @@ from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem, check_candidates
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration, stratified
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
-from judgeharness_integrations.analysis.calibration.saved import SHARES, CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.saved import (
+    SHARES,
+    CalibrationReport,
+    CalibrationState,
+    SavedMeasurement,
+)
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of, read_cases
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
     import asyncio
     from os import PathLike
 
-    from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
     from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
     from judgeharness_integrations.analysis.design import Design
     from judgeharness_integrations.judging.judge import Judge

@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.calibration.saved import CalibrationStat
 from judgeharness_integrations.analysis.certifying.cascade import Cascade, asked_after
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.gates.checking import check_gates
-from judgeharness_integrations.analysis.gates.gate import AskingOrder, Gate, GateReport, Gates
+from judgeharness_integrations.analysis.gates.gate import AskingOrder, Expression, Gate, GateCheck, GateReport, Gates
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without
 from judgeharness_integrations.analysis.gates.sequential import (
     Evidence,
@@ -37,7 +37,6 @@ from judgeharness_integrations.judging.judge import Judge, JudgeLike, Judgment, 
 from judgeharness_integrations.judging.plan import Plan
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.gate import Expression, GateCheck
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import RunReport
     from judgeharness_integrations.judging.execution.observing import Observer

@@ -29,8 +29,8 @@ from judgeharness_integrations.judging._arguments import (
     loaded,
 )
 from judgeharness_integrations.judging.adapters import as_judge
-from judgeharness_integrations.judging.calibrating import Anchor, calibration_run
-from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.calibrating import Anchor, CalibrationSet, calibration_run
+from judgeharness_integrations.judging.cases import Case, CaseFile
 from judgeharness_integrations.judging.execution.agenda import OneByOne
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact
 from judgeharness_integrations.judging.execution.limiter import claimed
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.probability.passport import Passport
     from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.judging.calibrating import CalibrationSet
-    from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.execution.answering import Keep
     from judgeharness_integrations.verdictlog.files import VerdictLog
 

@@ -11,6 +11,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures import Executor as ThreadPool
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -18,7 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import UsageError
@@ -35,9 +36,6 @@ from judgeharness_integrations.verdictlog.row import (
     probabilities_from_json,
     verdict_from_json,
 )
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor, ThreadPoolExecutor
 
 __all__ = [
     "Answer",

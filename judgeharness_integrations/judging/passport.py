@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
 from judgeharness_integrations.analysis.certifying.measuring import Labels
@@ -20,16 +20,13 @@ from judgeharness_integrations.analysis.result import HarnessResult, all_failed,
 from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import gold_about
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge, JudgeLike, text_hash
 from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Case
 
 SINGLE_LABELS: Final = "single labels"
 FORMED: Final = 50  # cases whose question is asked in every form

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
-    from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _WAIT_S = 20.0
 

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from judgeharness_integrations._errors import NotInstalledError, UsageError
-from judgeharness_integrations.migration.syntax import RUN_METHODS, Outline, outline_of, words_of
+from judgeharness_integrations.migration.syntax import RUN_METHODS, OtherFiles, Outline, outline_of, words_of
 
 if TYPE_CHECKING:
     import libcst as cst
     from libcst.metadata import MetadataWrapper
 
-    from judgeharness_integrations.migration.syntax import OtherFiles
     from judgeharness_integrations.migration.view import ModuleView
 
 _SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})

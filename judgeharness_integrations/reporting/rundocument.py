@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from judgeharness_integrations.analysis.calibration.rates import rate_document
-from judgeharness_integrations.analysis.result import CaseOutcome, case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.result import CaseOutcome, CriterionResult, HarnessResult, case_outcome
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    OnAbstain,
+    RunReport,
+    never_asked,
+)
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
-from judgeharness_integrations.analysis.usage import tokens_of
+from judgeharness_integrations.analysis.usage import Usage, tokens_of
 from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.runfindings import run_finding
 from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
@@ -26,16 +33,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import Design
     from judgeharness_integrations.analysis.gates.gate import GateCheck, GateReport
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import (
-        CriterionSummary,
-        FlipRate,
-        JudgeSection,
-        OnAbstain,
-        RunReport,
-    )
     from judgeharness_integrations.analysis.statistics.means import Estimate
-    from judgeharness_integrations.analysis.usage import Usage
 
 REPORT_SCHEMA = "judgeharness.report/1"
 

@@ -6,9 +6,16 @@ from collections.abc import Iterator, Sequence
 from shlex import join
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.gates.gate import STOPPED
-from judgeharness_integrations.analysis.result import case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
+from judgeharness_integrations.analysis.gates.gate import STOPPED, GateReport
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, case_outcome
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    RunReport,
+    never_asked,
+    nothing_graded,
+)
 from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.reporting.calibrationtext import calibrated_rates, uncalibrated
 from judgeharness_integrations.reporting.measured import criterion_names, level_text, rate_text
@@ -18,9 +25,6 @@ from judgeharness_integrations.verdictlog.encoding import counted, fixed, p_text
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Control, Controls
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.gates.gate import GateReport
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
 
 _LEVEL: Final = 0.05
 _NAMED: Final = 4  # judges with a sentence of their own

@@ -13,10 +13,24 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._lazy import renderer
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.certifying.certificate import held_text
-from judgeharness_integrations.analysis.gates.gate import STOPPED
+from judgeharness_integrations.analysis.gates.gate import STOPPED, GateReport
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.result import EXPLORATORY, NO_VERDICT, CaseOutcome, case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked, state_text
+from judgeharness_integrations.analysis.result import (
+    EXPLORATORY,
+    NO_VERDICT,
+    CaseOutcome,
+    CriterionResult,
+    HarnessResult,
+    case_outcome,
+)
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    RunReport,
+    never_asked,
+    state_text,
+)
 from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.reporting.calibrationtext import (
     alike,
@@ -60,10 +74,7 @@ from judgeharness_integrations.verdictlog.encoding import counted, distribution_
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.gate import GateReport
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
     from judgeharness_integrations.analysis.usage import Usage
 
 

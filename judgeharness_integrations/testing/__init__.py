@@ -22,12 +22,7 @@ if TYPE_CHECKING:
         check_perturbation,
         check_rule,
     )
-    from judgeharness_integrations.testing.judges import (
-        RecordedJudge,
-        ScriptedJudge,
-        SimulatedTruth,
-        verdict_text,
-    )
+    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, SimulatedTruth, verdict_text
     from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
 
 __all__ = [

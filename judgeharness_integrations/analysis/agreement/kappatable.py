@@ -12,7 +12,7 @@ import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.agreement.coefficients import Metric, shared_items
+from judgeharness_integrations.analysis.agreement.coefficients import Floats, Metric, shared_items
 from judgeharness_integrations.analysis.agreement.kappa import (
     COEFFICIENTS,
     Bootstrap,
@@ -31,7 +31,6 @@ from judgeharness_integrations.analysis.agreement.kappa import (
 from judgeharness_integrations.analysis.agreement.ratings import Scale, Weights, human_consensus, scale_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.coefficients import Floats
     from judgeharness_integrations.analysis.agreement.panel import Panel
 
 __all__ = [

@@ -12,19 +12,8 @@ from typing import Any, Final
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, label_controls, longer_of
-from judgeharness_integrations.analysis.checking.excess import (
-    PERTURBED,
-    holds_zero,
-    perturbed,
-    position,
-    property_of,
-)
-from judgeharness_integrations.analysis.checking.probes import (
-    Expected,
-    checked_expectations,
-    probe_property,
-    probed,
-)
+from judgeharness_integrations.analysis.checking.excess import PERTURBED, holds_zero, perturbed, position, property_of
+from judgeharness_integrations.analysis.checking.probes import Expected, checked_expectations, probe_property, probed
 from judgeharness_integrations.analysis.checking.samples import (
     Finding,
     Samples,

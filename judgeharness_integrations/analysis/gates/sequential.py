@@ -24,13 +24,7 @@ from judgeharness_integrations.analysis.gates.gate import (
     GateReport,
     number,
 )
-from judgeharness_integrations.analysis.gates.metrics import (
-    CASE_VALUES,
-    CriterionCases,
-    Measured,
-    case_value,
-    measure,
-)
+from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, CriterionCases, Measured, case_value, measure
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import summaries
 from judgeharness_integrations.analysis.sequential import (

@@ -17,6 +17,7 @@ from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.calibration.transport import labels_apart
 from judgeharness_integrations.analysis.ranking.comparing import Against, Fit, against, changes_of, own_sets
 from judgeharness_integrations.analysis.ranking.contrasts import (
+    ConditionalFit,
     Contrast,
     OrderEffect,
     contrasts_of,
@@ -34,7 +35,6 @@ from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit
     from judgeharness_integrations.analysis.ranking.jointfit import JointFit
 
 _NO_SPREAD = 1e-6  # Elo

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.cascade import Cascade
@@ -42,7 +42,6 @@ from judgeharness_integrations.verdictlog.runfolder import (
 )
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
     from judgeharness_integrations.analysis.design import RuleFixed
     from judgeharness_integrations.analysis.gates.gate import GateReport
 

@@ -15,7 +15,7 @@ import typer
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.benchmark.asker import READINGS, Asker, Unfinished, limited, worked
-from judgeharness_integrations.benchmark.folder import Journal
+from judgeharness_integrations.benchmark.folder import Journal, StepUsage
 from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.results.judgments import TYPE
 from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
@@ -33,7 +33,6 @@ from judgeharness_integrations.verdictlog.encoding import fixed, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.benchmark.folder import StepUsage
     from judgeharness_integrations.cli.benchmark.options import Asking
 
 _ANY_MODEL: Final = "*"

@@ -35,13 +35,12 @@ from judgeharness_integrations.judging.judge import (
     model_family,
     text_hash,
 )
-from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from judgeharness_integrations.redacting import without_secrets
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution import Executor
-    from judgeharness_integrations.judging.perturbations import Rewriter
 
 _ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "prime_cache"}
 _AT_STANDARD = f"tier: {STANDARD}"

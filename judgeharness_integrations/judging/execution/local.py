@@ -13,7 +13,7 @@ from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Protocol
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.rules import check_rule_fits
+from judgeharness_integrations.analysis.aggregation.rules import Rule, check_rule_fits
 from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.agenda import Channel
@@ -30,7 +30,6 @@ from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule
     from judgeharness_integrations.verdictlog.files import VerdictLog
 
 __all__ = ["Asking", "Executor", "LocalExecutor", "Rows"]

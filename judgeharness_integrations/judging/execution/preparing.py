@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
@@ -27,7 +27,7 @@ from judgeharness_integrations.judging.cases import (
     Presentation,
     case_id_of,
 )
-from judgeharness_integrations.judging.judge import Probe, text_hash
+from judgeharness_integrations.judging.judge import Judge, Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
@@ -40,9 +40,6 @@ from judgeharness_integrations.verdictlog.encoding import (
     TEXT_COLUMN,
 )
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.judging.judge import Judge
 
 
 class RewriteLog(Protocol):

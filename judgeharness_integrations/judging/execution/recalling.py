@@ -21,6 +21,8 @@ from judgeharness_integrations.judging.execution.preparing import (
     PROVENANCE,
     Pending,
     RewriteLog,
+    Rows,
+    Slot,
 )
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, CALL_COLUMNS
 from judgeharness_integrations.verdictlog.files import VerdictLog
@@ -29,7 +31,6 @@ from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.agenda import OpenCase
     from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
-    from judgeharness_integrations.judging.execution.preparing import Rows, Slot
     from judgeharness_integrations.judging.perturbations import Perturbation
 
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pkgutil import resolve_name
@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.judging.cases import AnswerCase, QuestionForm, map_texts, presented
+from judgeharness_integrations.judging.cases import AnswerCase, Case, QuestionForm, map_texts, presented
 from judgeharness_integrations.judging.perturbations.base import (
+    Context,
     Perturbation,
+    Rewriter,
     compose,
     kind_of,
     none,
@@ -25,15 +27,11 @@ from judgeharness_integrations.judging.perturbations.base import (
     wants_text,
 )
 from judgeharness_integrations.judging.perturbations.formats import format_change, typography, whitespace
-from judgeharness_integrations.verdictlog.row import PROBE
+from judgeharness_integrations.verdictlog.row import PROBE, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from random import Random
 
-    from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.perturbations.base import Context, Rewriter
-    from judgeharness_integrations.verdictlog.row import Verdict
 
 MODEL_NAMES: tuple[str, ...] = (
     "ChatGPT",

@@ -8,22 +8,17 @@ were.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, count, cycle
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase
 from judgeharness_integrations.judging.perturbations.base import Context, Perturbation, kind_of
 from judgeharness_integrations.judging.perturbations.formats import chunks
 from judgeharness_integrations.verdictlog.row import EXCHANGED, ProbeName, Side, probe_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from judgeharness_integrations.judging.cases import Case
 
 Expectation: TypeAlias = Literal["must_not_change", "must_lose", "must_tie"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from judgeharness_integrations.judging.probes.base import (
     SELF_PRAISE,
     AdversarialProbe,
     Padding,
+    Target,
     Wordings,
     alone,
     copied,
@@ -28,10 +29,8 @@ from judgeharness_integrations.judging.probes.base import (
 from judgeharness_integrations.verdictlog.row import PROBE, probe_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from judgeharness_integrations.judging.perturbations.base import Perturbation
-    from judgeharness_integrations.judging.probes.base import Target
+
 
 # ruff: noqa: RUF001 - letters of other scripts are the point
 

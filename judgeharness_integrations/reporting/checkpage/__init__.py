@@ -18,12 +18,20 @@ from judgeharness_integrations.reporting.checks import (
     status_word,
     worst_first,
 )
-from judgeharness_integrations.reporting.html.charts import NONE, bar, grouped, interval_text, percent, whisker
+from judgeharness_integrations.reporting.html.charts import (
+    NONE,
+    Bar,
+    Whisker,
+    bar,
+    grouped,
+    interval_text,
+    percent,
+    whisker,
+)
 from judgeharness_integrations.verdictlog.encoding import counted, p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck, Status, WorstCase
-    from judgeharness_integrations.reporting.html.charts import Bar, Whisker
     from judgeharness_integrations.reporting.html.frame import Asset
 
 __all__ = ["check_page"]

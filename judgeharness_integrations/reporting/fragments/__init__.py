@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.reporting.sections import LONGEST_CELL
+from judgeharness_integrations.reporting.sections import LONGEST_CELL, Section
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from judgeharness_integrations.reporting.sections import Section
 
 _HERE = "judgeharness_integrations.reporting.fragments"
 _EXAMPLES, _ROWS = 10, 40

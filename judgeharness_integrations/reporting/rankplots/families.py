@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.analysis.ranking.families import NO_DECISION, pareto
+from judgeharness_integrations.analysis.ranking.families import (
+    NO_DECISION,
+    ClassBias,
+    Confusion,
+    SelfPreference,
+    Variant,
+    pareto,
+)
 from judgeharness_integrations.reporting.figures import (
     COLOURS,
     INK,
@@ -46,7 +53,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from judgeharness_integrations.analysis.ranking.families import ClassBias, Confusion, SelfPreference, Variant
 
 _REASON = 60  # letters
 _COLUMNS = (5, 8, 8)  # letters of the title that end where the numbers do

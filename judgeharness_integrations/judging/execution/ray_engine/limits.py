@@ -6,11 +6,11 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.execution.limiter import Limiter
@@ -22,10 +22,6 @@ from judgeharness_integrations.judging.execution.ray_engine.cluster import (
     loaded_ray,
     reason,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
 
 _LISTEN_S = 5.0  # an open call of a run that waits; its end, and the next one, show that the run lives
 
