@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, PairAgreement
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.replay.report import JudgeReplay, ReplayReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 

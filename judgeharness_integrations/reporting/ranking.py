@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import RuleFixed
     from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
     from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.ranking.studying import RankStudy
 
 _FIRST_JUDGES: Final = 40  # that a leaderboard lists where there are more than it lists all of

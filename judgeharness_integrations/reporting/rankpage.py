@@ -28,8 +28,7 @@ from judgeharness_integrations.verdictlog.encoding import (
 )
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.rating import Method
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, Method, RankReport
 
 METHODS: Final[dict[Method, str]] = {
     "bradley-terry": "Bradley-Terry",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.ranked_study import board
 
-from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.rating import RankReport
 from judgeharness_integrations.reporting.ranking import rank_section
 from judgeharness_integrations.reporting.rankpage import rank_finding, rank_page
 from judgeharness_integrations.reporting.sections import Finding

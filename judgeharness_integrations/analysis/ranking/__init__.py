@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.correctness import Credits
     from judgeharness_integrations.analysis.ranking.panels import read_judge_facts
     from judgeharness_integrations.analysis.ranking.ranking import leaderboard, rank
-    from judgeharness_integrations.analysis.ranking.rating import rate
-    from judgeharness_integrations.analysis.ranking.report import RankReport
+    from judgeharness_integrations.analysis.ranking.rating import RankReport, rate
     from judgeharness_integrations.analysis.ranking.studying import RankRequest, study
 
 __all__ = [
@@ -32,7 +31,7 @@ __getattr__ = lazy(
     {
         "Credits": "correctness",
         "Material": "analyses",
-        "RankReport": "report",
+        "RankReport": "rating",
         "RankRequest": "studying",
         "leaderboard": "ranking",
         "portfolio_of": "analyses",

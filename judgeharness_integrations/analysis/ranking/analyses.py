@@ -37,8 +37,7 @@ from judgeharness_integrations.analysis.ranking.firmness import (
 )
 from judgeharness_integrations.analysis.ranking.judgetable import pairwise_criterion
 from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap, score_gaps
-from judgeharness_integrations.analysis.ranking.rating import METHODS
-from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.rating import METHODS, RankReport
 from judgeharness_integrations.analysis.ranking.studying import (
     AuditCurve,
     CascadeRow,

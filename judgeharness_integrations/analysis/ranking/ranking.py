@@ -27,8 +27,14 @@ from judgeharness_integrations.analysis.ranking.contrasts import (
 from judgeharness_integrations.analysis.ranking.correctness import NOT_ASKED, Ints, by_better_first
 from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures, judge_controls, judge_measures
 from judgeharness_integrations.analysis.ranking.panels import panels
-from judgeharness_integrations.analysis.ranking.rating import Method, Rating, ranks_of
-from judgeharness_integrations.analysis.ranking.report import Diagnostics, JudgeRank, RankReport
+from judgeharness_integrations.analysis.ranking.rating import (
+    Diagnostics,
+    JudgeRank,
+    Method,
+    RankReport,
+    Rating,
+    ranks_of,
+)
 from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, clusters_of, study
 from judgeharness_integrations.analysis.statistics.means import normal_interval
 from judgeharness_integrations.verdictlog.encoding import listed

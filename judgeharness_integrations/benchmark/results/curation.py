@@ -14,7 +14,7 @@ from pydantic import Field
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard
-from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.rating import RankReport
 from judgeharness_integrations.analysis.ranking.studying import (
     NO_VALUE,
     CascadeRow,

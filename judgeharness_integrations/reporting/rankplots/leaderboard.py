@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.ranking.correctness import Floats
     from judgeharness_integrations.analysis.ranking.families import ParetoPoint
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.ranking.studying import AuditCurve, Curation
 
 METHOD_NAMES: Final = {
