@@ -103,7 +103,3 @@ register_renderers(
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -53,7 +53,3 @@ _HOMES = {
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -39,7 +39,3 @@ _HOMES = {
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
