@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -13,13 +14,13 @@ import typer
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.runs.reading import changed_parts, run_measures
 from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
-from judgeharness_integrations.cli._command import Labels, command
+from judgeharness_integrations.cli._command import Labels, command, terminable
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.run_place import COLUMNS, batch_cells, batch_entries
-from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.reporting.runlist import runs_section
 from judgeharness_integrations.reporting.terminal import console, show_section, table
-from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, safe_text
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import BY_GATE, log_of, marks_of_run
@@ -36,6 +37,10 @@ class RunsRequest:
     log: Annotated[str, typer.Argument(help="A log, or the folder of a run.", envvar="JUDGEHARNESS_LOG")] = (
         "judgeharness-out"
     )
+    cancel: Annotated[
+        str | None,
+        typer.Option(help="Cancel the open batches of this run first, whatever its judges would ask today."),
+    ] = None
     every: Annotated[bool, typer.Option("--all", help="Measure every run, however many answers it holds.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False
 
@@ -59,6 +64,8 @@ def list_runs(request: RunsRequest) -> None:
             f"{shown(where)}: there is no log; give the folder of a run, a .sqlite file or the URL of a log."
         )
     with SqlLog(where, create=False) as log:
+        if request.cancel is not None:
+            _cancel(log, request.cancel)
         entries, records = list(_entries(log)), {record.run: record for record in log.records()}
         _measure(log, entries, records, most=None if request.every else _MEASURED)
         document: dict[str, Any] = {"schema": RUNS_SCHEMA, "log": log.name, "runs": entries}
@@ -71,6 +78,18 @@ def list_runs(request: RunsRequest) -> None:
     show_section(runs_section(document, changed=changed), screen, every=request.every)
     if batches := [batch_cells(entry["run"], one) for entry in document["runs"] for one in entry.get("batches", ())]:
         screen.print(table("batches", COLUMNS, batches, texts=4))
+
+
+@terminable()
+def _cancel(log: SqlLog, run: str) -> None:
+    """Have no more asked of what is open; answers that are there stay in the log."""
+    from judgeharness_integrations.judging.execution.batch_engine import Terms, cancel_batches  # noqa: PLC0415 - httpx
+
+    terms = Terms(poll_s=_POLL_S, tell=partial(typer.echo, err=True))
+    run_sync(cancel_batches(log, run, terms=terms))
+
+
+_POLL_S = 2.0
 
 
 def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -62,6 +62,7 @@ from judgeharness_integrations.cli.run_place import (
     RunPlace,
     Spending,
     batch_entries,
+    cancel_advice,
     check_unchanged,
     noting_spent,
     open_cost,
@@ -75,7 +76,6 @@ from judgeharness_integrations.cli.summary import (
     together,
     under_cascade,
 )
-from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates
 from judgeharness_integrations.judging.cascading import Until, goes_on
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile
@@ -100,7 +100,7 @@ from judgeharness_integrations.reporting.measured import together_sections
 from judgeharness_integrations.reporting.runsection import ended_section
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import SqlLog, write_log
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, calibration_run, counted, safe_text
 from judgeharness_integrations.verdictlog.runfolder import BY_GATE, RESULTS, SUMMARY, VERDICTS, marked
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
 
@@ -139,7 +139,7 @@ def _run(config: Config, request: RunRequest) -> int:
         if before.record is not None:
             kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
             parts |= kept
-            check_unchanged(before.record.run, before.record.parts, parts)
+            check_unchanged(before.record, parts, asked="" if log is None else log.open_batches(before.record.run))
         if log is not None and before.run is not None and before.calls < sum(one.plan.total for one in setup.tallies):
             _refuse_open_batches(log, before.run, engine=request.engine or config.execution.engine)
         if request.until:
@@ -147,7 +147,8 @@ def _run(config: Config, request: RunRequest) -> int:
         setup.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
         for tally in setup.tallies:
             budget.check_price(tally.model_name)
-        _confirm(setup, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        notes = [*_left_open(place, log, request), *(order_notes(parts, log) if request.until else ())]
+        _confirm(setup, before, spending, request, log=log, notes=notes)
         setup = _counted(setup)
         log = stack.enter_context(place.open()) if log is None else log
         setup.harness.run = run = before.run or os.urandom(6).hex()
@@ -171,6 +172,14 @@ def _run_before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Bef
     return Before(run=run, record=record, usage=usage)
 
 
+def _left_open(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Iterator[str]:
+    """Yield a note about batches of the run that stands in the folder, where another one begins."""
+    with suppress(UsageError):  # it is not in this log
+        if log is not None and request.new_run and (run := place.run_of(log, None)[0]) is not None:
+            held = log.open_batches(run)
+            yield from [f"{cancel_advice(run, held)}; its provider bills them all the same"] if held else []
+
+
 def _confirm(
     setup: RunSetup,
     before: Before,
@@ -178,7 +187,7 @@ def _confirm(
     request: RunRequest,
     *,
     log: SqlLog | None,
-    order: Iterable[str],
+    notes: Iterable[str],
 ) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {tally.judge.name: tally.plan for tally in setup.tallies}
@@ -207,7 +216,7 @@ def _confirm(
         yes=request.yes,
         stderr=request.as_json,
         budget=spending.shown,
-        notes=[*plan_notes(before, plans, setup.judges), *held, *order],
+        notes=[*plan_notes(before, plans, setup.judges), *held, *notes],
         left=max(sum(plan.total for plan in plans.values()) - before.calls, 0),
         at_most=log is not None and setup.harness.reuse,
     )
@@ -436,7 +445,7 @@ def _refuse_open_batches(log: SqlLog, run: str, *, engine: str) -> None:
         instead = (
             "collect them with --engine batch, cancel them with --engine batch --cancel, or ask anew with --new-run"
         )
-        log.refuse_open_batches(run, calibration_run(run), instead=instead)
+        log.refuse_open_batches(run, instead=instead)
 
 
 def _where(job: RunJob) -> str:

@@ -22,7 +22,6 @@ from judgeharness_integrations.analysis.spending import bill_of
 from judgeharness_integrations.analysis.usage import Price, Spent, billed
 from judgeharness_integrations.cli._output import check_folder
 from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.config import Config, JudgeConfig
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -30,7 +29,7 @@ from judgeharness_integrations.judging.judge import Judge, text_hash
 from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.reporting.terminal import safe
-from judgeharness_integrations.verdictlog.encoding import fixed, share
+from judgeharness_integrations.verdictlog.encoding import calibration_run, fixed, share
 from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, read_mark
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
@@ -214,9 +213,15 @@ def run_parts(
     }
 
 
-def check_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise a UsageError that says what changed since the run began."""
-    old, new = dict(_flat(json.loads(json.dumps(before)))), dict(_flat(json.loads(json.dumps(now))))
+def cancel_advice(run: str, asked: str) -> str:
+    """Return what to know of batches of a run that another one does not collect, `asked` being what they ask."""
+    return f"run {run} has {asked} (`judgeharness runs --cancel {run}` cancels what is open)"
+
+
+def check_unchanged(record: RunRecord, now: Mapping[str, Any], *, asked: str = "") -> None:
+    """Raise a UsageError that says what changed since the run began, and what its batches ask."""
+    run, old = record.run, dict(_flat(json.loads(json.dumps(record.parts))))
+    new = dict(_flat(json.loads(json.dumps(now))))
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     if not names:
         return
@@ -229,7 +234,7 @@ def check_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any])
     over += "" if all(named) or not over else " of judges that name a model"
     raise UsageError(
         f"the configuration is not that of run {run} any more ({'; '.join(changes)}{more}): undo the change, or start "
-        f"a new run with --new-run{over}; nothing was asked."
+        f"a new run with --new-run{over}; {cancel_advice(run, asked) if asked else 'nothing was asked'}."
     )
 
 

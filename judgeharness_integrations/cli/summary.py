@@ -37,7 +37,6 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.building import TESTED
 from judgeharness_integrations.analysis.spending import Prices, UsageSums, total_usage, used
 from judgeharness_integrations.cli._output import FailureKinds, without_replay_advice
-from judgeharness_integrations.judging.calibrating import calibration_run
 from judgeharness_integrations.judging.cascading import check_state
 from judgeharness_integrations.judging.casefiles import write_queue
 from judgeharness_integrations.judging.config import Config
@@ -45,7 +44,7 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.redacting import redacted, without_secrets
-from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.encoding import calibration_run, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
 if TYPE_CHECKING:

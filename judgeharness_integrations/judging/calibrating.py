@@ -32,7 +32,7 @@ from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of
 from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.execution.recalling import is_searchable
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
-from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LABEL_COUNT
+from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT, calibration_run
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_from_json, verdict_text
 
 if TYPE_CHECKING:
@@ -473,11 +473,6 @@ class SameObject:
 
 
 Planner: TypeAlias = "Callable[[Judge, Iterable[Case]], Iterator[CasePlan]]"
-
-
-def calibration_run(run: str) -> str:
-    """Return the run that rows of a run's labelled cases carry."""
-    return f"{run}{CALIBRATION_RUN}"
 
 
 @dataclass(kw_only=True)

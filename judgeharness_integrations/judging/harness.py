@@ -29,7 +29,7 @@ from judgeharness_integrations.judging._arguments import (
     loaded,
 )
 from judgeharness_integrations.judging.adapters import as_judge
-from judgeharness_integrations.judging.calibrating import Anchor, CalibrationSet, calibration_run
+from judgeharness_integrations.judging.calibrating import Anchor, CalibrationSet
 from judgeharness_integrations.judging.cases import Case, CaseFile
 from judgeharness_integrations.judging.execution.agenda import OneByOne
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact
@@ -489,8 +489,7 @@ class JudgeHarness:
         """Refuse to pay again for what open batches of the run ask already."""
         refuse = getattr(self.log, "refuse_open_batches", None)
         if self.run is not None and refuse is not None and not getattr(self.executor, "by_batch", False):
-            names = (self.run, calibration_run(self.run))
-            await asyncio.to_thread(refuse, *names, instead="collect or cancel them with a BatchExecutor")
+            await asyncio.to_thread(refuse, self.run, instead="collect or cancel them with a BatchExecutor")
 
     def _run_id(self) -> str:
         return (os.urandom(6).hex() if self.log is not None else "") if self.run is None else self.run

@@ -18,6 +18,11 @@ _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width form
 _NUMBER = re.compile(r"[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)  # runs nowhere, and is to stay a number
 
 
+def calibration_run(run: str) -> str:
+    """Return the run that rows of a run's labelled cases carry."""
+    return f"{run}{CALIBRATION_RUN}"
+
+
 def defused(text: str) -> str:
     """Return a text with a quote before it where a spreadsheet would take it for a formula.
 

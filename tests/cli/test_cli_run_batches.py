@@ -13,6 +13,7 @@ from support.batched import CALLS, longer, pairs
 
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli._command import BATCHES_OPEN, OK, USAGE
+from judgeharness_integrations.verdictlog import SqlLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -178,3 +179,108 @@ def test_a_batch_is_asked_at_its_own_price_whatever_the_tier(
     asked = [body.get("service_tier") for batch in server.batches.values() for body in batch.requests.values()]
     assert set(asked) == {None}
     assert "asked_tier" not in (tmp_path / "out" / "verdicts.jsonl").read_text()
+
+
+@pytest.fixture
+def changed(run: Callable[..., int], server: BatchServer, tmp_path: Path) -> str:
+    """A run whose batches are open, and whose judges would ask something else today."""
+    server.faults.polls = 10**6
+    run("--no-wait")
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    config["judges"][0]["evaluator_options"] |= {"criteria": "which answer is kinder"}
+    path.write_text(json.dumps(config))
+    with SqlLog(tmp_path / "out" / "verdicts.sqlite") as log:
+        return log.records()[-1].run
+
+
+def _cancel(tmp_path: Path, run: str) -> int:
+    return main(["runs", str(tmp_path / "out"), "--cancel", run])
+
+
+def test_a_changed_configuration_is_told_how_to_cancel_what_is_open(
+    run: Callable[..., int], changed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run("--cancel") == USAGE
+    said = capsys.readouterr().err
+    assert f"has 2 batches open with 24 requests to answer (`judgeharness runs --cancel {changed}`" in said
+
+
+def test_batches_are_cancelled_whatever_the_judges_would_ask_today(
+    changed: str,
+    server: BatchServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    assert (_cancel(tmp_path, changed), server.seen.count("cancel")) == (OK, 2)
+    assert {one["state"] for one in _runs(tmp_path, capsys)["batches"]} == {"collected"}
+
+
+@pytest.fixture
+def undone(changed: str, server: BatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was open is cancelled, and the configuration as it was."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    _cancel(tmp_path, changed)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    del config["judges"][0]["evaluator_options"]["criteria"]
+    path.write_text(json.dumps(config))
+
+
+@pytest.mark.usefixtures("undone")
+def test_answers_of_cancelled_batches_become_rows_of_the_run_as_it_was(
+    run: Callable[..., int], server: BatchServer
+) -> None:
+    server.faults.polls = 1
+    assert run() == OK
+    assert set(server.finish().values()) == {1}
+
+
+@pytest.mark.usefixtures("undone")
+def test_answers_that_no_row_has_are_not_paid_for_again_by_another_engine(
+    run: Callable[..., int], server: BatchServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    calls = server.calls
+    assert (run("--engine", "local"), server.calls) == (USAGE, calls)
+    said = capsys.readouterr().err
+    assert "has 12 answers of batches that no row has yet, which calls would pay for once more" in said
+
+
+def test_a_key_does_not_go_where_a_log_says(
+    changed: str,
+    server: BatchServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert _cancel(tmp_path, changed) == USAGE
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert (_cancel(tmp_path, changed), server.seen.count("cancel")) == (USAGE, 0)
+    said = capsys.readouterr().err
+    assert "set OPENAI_API_KEY, with which the batches at" in said
+    assert f"the batches are at {server.url}/v1, and OPENAI_API_KEY is for https://api.openai.com/v1/" in said
+
+
+def test_a_run_without_open_batches_has_none_to_cancel(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run()
+    capsys.readouterr()
+    assert _cancel(tmp_path, "nobody") == USAGE
+    assert "no batch of run nobody is open" in capsys.readouterr().err
+
+
+def test_a_new_run_beside_open_batches_is_told_that_they_are_billed(
+    run: Callable[..., int], changed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run("--new-run", "--no-wait") == BATCHES_OPEN
+    assert f"run {changed} has 2 batches open with 24 requests to answer" in capsys.readouterr().out.replace("\n", " ")

@@ -17,7 +17,8 @@ from support.provider_clients import gemini_model
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import BatchesOpenError, PlanError, UsageError
 from judgeharness_integrations.judging.execution import Budget, LocalExecutor
-from judgeharness_integrations.judging.execution.batch_engine import BatchExecutor, Terms
+from judgeharness_integrations.judging.execution.batch_engine import BatchExecutor, Terms, cancel_batches
+from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.judge import Judgment
 
 if TYPE_CHECKING:
@@ -326,6 +327,48 @@ def test_a_cancelled_run_goes_on(batched: Callable[..., Batched]) -> None:
     one.server.faults.polls = 1
     one.results()
     assert Counter(one.server.finish().values()) == {1: 4 * CALLS}
+
+
+def _cancelled(one: Batched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave batches open, and cancel them by the variables of the environment."""
+    with pytest.raises(BatchesOpenError):
+        one.results(terms={"wait": False})
+    name, address = one.provider.upper(), one.server.url + ("/v1" if one.provider == "openai" else "")
+    monkeypatch.setenv(f"{name}_API_KEY", "test")
+    monkeypatch.setenv(f"{name}_BASE_URL", address)
+    run_sync(cancel_batches(one.log, "run", terms=Terms(poll_s=0.02, settle_s=0.0, tell=one.told.append)))
+
+
+@pytest.mark.parametrize(("provider", "faults"), [("openai", {}), ("anthropic", {}), ("openai", {"dropped": 1})])
+def test_open_batches_are_cancelled_without_their_judge(
+    batched: Callable[..., Batched], provider: str, faults: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = batched(provider, faults=Faults(polls=10**6, **faults))
+    _cancelled(one, monkeypatch)
+    assert one.log.open_batches("run") == f"{2 * CALLS} answers of batches that no row has yet"
+    one.server.faults.polls = 1
+    one.results()
+    assert Counter(one.server.finish().values()) == {1: 4 * CALLS}
+    assert one.log.open_batches("run") == ""
+
+
+def test_a_batch_that_was_never_accepted_is_not_open_after_cancelling(
+    batched: Callable[..., Batched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = batched(faults=Faults(lost=1))
+    _cancelled(one, monkeypatch)
+    assert (one.log.open_batches("run"), one.server.seen.count("cancel")) == ("", 0)
+
+
+def test_a_batch_that_may_be_one_of_those_that_run_stays_open(
+    batched: Callable[..., Batched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = batched("anthropic", faults=Faults(polls=10**6, dropped=1))
+    with pytest.raises(
+        BatchesOpenError, match=r"whether anthropic accepted 1 batch is not known before .* cancel again"
+    ):
+        _cancelled(one, monkeypatch)
+    assert "1 batch open" in one.log.open_batches("run")
 
 
 def test_calls_do_not_ask_what_an_open_batch_asks(batched: Callable[..., Batched]) -> None:

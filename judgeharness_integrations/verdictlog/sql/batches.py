@@ -6,6 +6,8 @@ here and `tidied` when the provider keeps nothing of it any more. One that was n
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -56,6 +58,16 @@ class Asked(NamedTuple):
     answered: bool
 
 
+def slot_of(run: str, judge: str, place: tuple[str, str, int], attempt: int) -> str:
+    """Return the slot of an attempt, counted from 1, at a sample: its requests are known by it in any process.
+
+    `place` is a case, a perturbation and a repetition.
+    """
+    text = json.dumps([run, judge, *place, attempt])
+    return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+_DIGEST_BYTES = 16
 _FIELDS = tuple(one.name for one in fields(BatchRecord))
 BATCHES = table("judgeharness_batches", *map(column, _FIELDS))
 REQUESTS = table("judgeharness_requests", *map(column, ("custom_id", "run", "judge", "slot", "batch", "answer")))
@@ -112,10 +124,12 @@ class BatchJournal:
 
         self._store.write(work)
 
-    def asked(self, *, run: str, judge: str) -> list[Asked]:
-        """Return the requests of a run and judge that are in its batches."""
+    def asked(self, *, run: str, judge: str | None = None) -> list[Asked]:
+        """Return the requests of a run, or of one judge in it, that are in its batches."""
         columns = REQUESTS.c.custom_id, REQUESTS.c.slot, REQUESTS.c.batch, REQUESTS.c.answer.is_not(None)
-        query = select(*columns).where(REQUESTS.c.run == stored(run), REQUESTS.c.judge == stored(judge))
+        query = select(*columns).where(REQUESTS.c.run == stored(run))
+        if judge is not None:
+            query = query.where(REQUESTS.c.judge == stored(judge))
         found = self._read(query)
         return [Asked(one, slot, batch, bool(here)) for one, slot, batch, here in found]
 

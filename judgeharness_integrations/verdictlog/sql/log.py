@@ -21,12 +21,12 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError, UsageError
-from judgeharness_integrations.verdictlog.encoding import counted, stored
+from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, stored
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 from judgeharness_integrations.verdictlog.sql import rows as reading
 from judgeharness_integrations.verdictlog.sql import rows as writing
 from judgeharness_integrations.verdictlog.sql import runs
-from judgeharness_integrations.verdictlog.sql.batches import BatchJournal
+from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, slot_of
 from judgeharness_integrations.verdictlog.sql.rows import ProbeIndex, insert_new, set_aside
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord, now, usage_of
 from judgeharness_integrations.verdictlog.sql.store import CLAIMS, Store, Synchronous, address_of
@@ -443,22 +443,38 @@ class SqlLog:
         """
         runs.change_record(self._store, run, changes)
 
-    def refuse_open_batches(self, *names: str, instead: str) -> None:
-        """Raise a UsageError where batches of a run are open: who asks by calls would pay for their requests again.
+    def refuse_open_batches(self, run: str, *, instead: str) -> None:
+        """Raise a UsageError where batches asked for a run what no row has yet: calls would pay for it again.
 
         Args:
-            names: of the run, and of what belongs to it.
+            run: its name; its labelled cases are included.
             instead: what to do, as the sentence goes on.
 
         """
-        journal = BatchJournal(self._store)
+        if held := self.open_batches(run):
+            raise UsageError(
+                f"run {run} has {held}, which calls would pay for once more: {instead}; nothing was asked."
+            )
+
+    def open_batches(self, run: str) -> str:
+        """Return what batches asked for a run and no row has yet, `1 batch open with 24 requests to answer`, or ""."""
+        journal, parts = BatchJournal(self._store), list[str]()
+        names = run, calibration_run(run)
         is_open = [one for name in names for one in journal.records(run=name) if one.is_open]
         if is_open:
             left = counted(sum(one.requests - one.answered for one in is_open), "request")
-            raise UsageError(
-                f"run {names[0]} has {counted(len(is_open), 'batch', 'batches')} open with {left} to answer, which "
-                f"calls would pay for once more: {instead}; nothing was asked."
-            )
+            parts.append(f"{counted(len(is_open), 'batch', 'batches')} open with {left} to answer")
+        if unread := sum(self._unread(journal, name) for name in names):
+            parts.append(f"{counted(unread, 'answer')} of batches that no row has yet")
+        return " and ".join(parts)
+
+    def _unread(self, journal: BatchJournal, run: str) -> int:
+        """Return how many attempts at samples have answers of batches, and no row."""
+        slots = {one.slot for one in journal.asked(run=run) if one.answered}
+        for row in self.rows(run=run) if slots else ():
+            place = row.case_id, row.perturbation, row.repetition
+            slots -= {slot_of(run, row.judge, place, one) for one in range(1, (row.attempts or 1) + 1)}
+        return len(slots)
 
     def run_ids(self) -> list[str]:
         """Return the runs that have rows, with or without a record."""

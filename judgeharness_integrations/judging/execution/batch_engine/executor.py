@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -22,13 +20,13 @@ from judgeharness_integrations.judging.execution.local import Asking, LocalExecu
 from judgeharness_integrations.judging.execution.preparing import Pending, Rows
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe
-from judgeharness_integrations.verdictlog.sql.batches import BatchJournal
+from judgeharness_integrations.verdictlog.encoding import calibration_run
+from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, slot_of
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
 ONE_BY_ONE = "what asks until it is settled needs each answer before the next question: use the engine local."
 _T = TypeVar("_T")
 _PASSES = 64  # judges that run at a time
-_DIGEST_BYTES = 16
 
 
 class HandedOut:
@@ -157,8 +155,10 @@ class BatchJudge:
             if not lot.parked and judgment is not None:
                 return judgment
             if self._waves.is_other(lot):
-                where = f"case {probe.case_id!r}"
-                await self._fail(f"what it asks about {where} changes from one time to the next, as with a time in it")
+                await self._fail(
+                    f"what it asks about case {probe.case_id!r} changes from one time to the next, as with a time in it"
+                    f" (`judgeharness runs --cancel {self._run}` ends what is open)"
+                )
             try:
                 await self._waves.answered(lot)
             except asyncio.CancelledError:
@@ -168,8 +168,7 @@ class BatchJudge:
     def _slot(self, probe: Probe) -> str:
         place = probe.case_id, probe.perturbation.name, probe.repetition
         self._attempts[place] += 1
-        told = json.dumps([self._run, self._judge.name, *place, self._attempts[place]])
-        return hashlib.blake2b(told.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        return slot_of(self._run, self._judge.name, place, self._attempts[place])
 
     async def _pass(self, probe: Probe, lot: Lot) -> Judgment | None:
         """Return what the judge answers; None where a request of it was parked, whatever the judge made of that.
@@ -267,3 +266,31 @@ class BatchExecutor:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             await waves.close()
+
+
+async def cancel_batches(log: SqlLog, run: str, *, terms: Terms | None = None) -> None:
+    """Cancel the open batches of a run without its judges, whatever they would ask today.
+
+    What was answered until then stays in the log: the run, as it was when it asked, makes rows of it without a call.
+    Clients are made from OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL.
+
+    Raises:
+        UsageError: no batch of the run is open, or its provider is not reached.
+        RunBusyError: another process goes on with the run.
+
+    """
+    journal = BatchJournal(log.store)
+    names = run, calibration_run(run)
+    found = await asyncio.to_thread(lambda: [one for name in names for one in journal.records(run=name)])
+    asked = sorted({(one.run, one.judge) for one in found if one.is_open})
+    if not asked:
+        raise UsageError(f"no batch of run {run} is open: `judgeharness runs` lists the batches of a log.")
+    ending = replace(terms or Terms(), cancel=True)
+    with log.claim(run):
+        for name, judge in asked:
+            waves = Waves(journal, run=name, judge=judge, budget=Budget(), terms=ending)
+            await waves.load()
+            try:
+                await waves.cancel()
+            finally:
+                await waves.close()

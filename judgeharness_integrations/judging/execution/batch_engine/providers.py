@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,7 +24,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations._errors import NotInstalledError
+from judgeharness_integrations._errors import NotInstalledError, UsageError
 from judgeharness_integrations.judging.execution.retrying import is_transient, status_of
 from judgeharness_integrations.verdictlog.sql.batches import BatchRecord
 
@@ -323,10 +324,7 @@ class Batches(ABC):
 
 def batches_of(request: ParkedRequest) -> Batches:
     """Return the endpoint that takes a request, by the client that would have sent it where that is async."""
-    kind, name = {"openai": (OpenAIBatches, "AsyncOpenAI"), "anthropic": (AnthropicBatches, "AsyncAnthropic")}[
-        request.provider
-    ]
-    make = getattr(_loaded(request.provider), name)
+    kind, make = _client(request.provider)
     settings = {"api_key": request.key, "base_url": request.address, "default_headers": dict(request.headers)}
     if request.client is not None and not request.client.is_closed:
         with suppress(TypeError):  # it is of another library than this client's
@@ -334,7 +332,32 @@ def batches_of(request: ParkedRequest) -> Batches:
     return kind(make(**settings), owned=True)
 
 
-def _loaded(name: Provider) -> Any:
+def batches_at(provider: str, address: str) -> Batches:
+    """Return the endpoint at an address by the provider's variables of the environment alone, with no judge.
+
+    Raises:
+        UsageError: there is no key, or it would go to another address than the variables name: a log may be anybody's.
+
+    """
+    kind, make = _client(provider)
+    key, base = f"{provider.upper()}_API_KEY", f"{provider.upper()}_BASE_URL"
+    if not os.environ.get(key):
+        raise UsageError(f"set {key}, with which the batches at {address} are cancelled.")
+    client = make()
+    if str(client.base_url).rstrip("/") != address.rstrip("/"):
+        raise UsageError(
+            f"the log says that the batches are at {address}, and {key} is for {client.base_url}: set {base} to that "
+            "address if you trust it with the key."
+        )
+    return kind(client, owned=True)
+
+
+def _client(provider: str) -> tuple[Callable[..., Batches], Callable[..., Any]]:
+    kind, name = {"openai": (OpenAIBatches, "AsyncOpenAI"), "anthropic": (AnthropicBatches, "AsyncAnthropic")}[provider]
+    return kind, getattr(_loaded(provider), name)
+
+
+def _loaded(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:

@@ -23,6 +23,7 @@ from judgeharness_integrations.judging.execution.batch_engine.providers import (
     ParkedRequest,
     Refused,
     Unsure,
+    batches_at,
     batches_of,
 )
 from judgeharness_integrations.judging.execution.retrying import Budget, is_transient
@@ -152,6 +153,29 @@ class Waves:
             while not await self._step():
                 if not (self._open() if self._terms.cancel else self._terms.wait):
                     raise BatchesOpenError(self.told())
+                await self._pause()
+
+    async def cancel(self) -> None:
+        """Have no more asked of what is open, and keep in the journal what was answered until then.
+
+        Raises:
+            UsageError: a provider is not reached by what the environment names.
+            BatchesOpenError: whether the last ones were accepted is not known before they end.
+
+        """
+        for record in self._records.values():
+            if record.is_open and (key := (record.provider, record.address)) not in self._ways:
+                self._ways[key] = batches_at(record.provider, record.address)
+        while self._open():
+            await self._step()
+            left = self._open()
+            if left and all(one.state == "intended" and _age_s(one) >= self._terms.settle_s for one in left):
+                batches = counted(len(left), "batch", "batches")
+                raise BatchesOpenError(
+                    f"judge {self._judge!r}: whether {left[0].provider} accepted {batches} is not known before the "
+                    "batches that it lists have ended: cancel again later."
+                )
+            if left:
                 await self._pause()
 
     async def _stillness(self, traffic: Traffic) -> None:
