@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations.judging.perturbations import Context, Perturbation
 
 if TYPE_CHECKING:
-    from judgeharness_adk.invocations import InvocationCase
     from judgeharness_integrations.judging.cases import Case
+
+    from .invocations import InvocationCase
 
 _FEWEST = 2
 

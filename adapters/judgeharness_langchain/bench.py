@@ -21,9 +21,10 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.marks import code_in, verdict_line
-from judgeharness_langchain.decisions import DecisionJudge
-from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge
-from judgeharness_langchain.wrapping import harness_evaluator
+
+from .decisions import DecisionJudge
+from .judges import CriteriaJudge, PairwiseJudge
+from .wrapping import harness_evaluator
 
 Make: TypeAlias = Callable[[BaseChatModel], Any]
 _QUESTION = "What is the capital of Norway?"

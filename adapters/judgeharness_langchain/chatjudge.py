@@ -22,9 +22,10 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.marks import CALLED, MARKS, VERDICT_LINE, Shown, announced, shown
 from judgeharness_integrations.judging.parsing import last_line_of
 from judgeharness_integrations.judging.questions import DEFAULT_SLOTS
-from judgeharness_langchain.decisionmodels import is_decision_model
-from judgeharness_langchain.kinds import CallOptions, Kind
-from judgeharness_langchain.models import (
+
+from .decisionmodels import is_decision_model
+from .kinds import CallOptions, Kind
+from .models import (
     Mode,
     Output,
     active_cache,
@@ -42,7 +43,7 @@ from judgeharness_langchain.models import (
     template_texts,
     with_tool,
 )
-from judgeharness_langchain.versions import TESTED
+from .versions import TESTED
 
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form

@@ -23,7 +23,8 @@ from judgeharness_integrations._errors import NotGradedError, UnsupportedEvaluat
 from judgeharness_integrations.analysis.result import HarnessResult, raise_where_all_failed
 from judgeharness_integrations.judging.execution.observing import Observer, is_private
 from judgeharness_integrations.judging.recording import watchers
-from judgeharness_langchain.kinds import Kept
+
+from .kinds import Kept
 
 
 class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):

@@ -19,8 +19,9 @@ from judgeharness_integrations.judging.calibrating import CalibrationSet, Labele
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.verdictlog.encoding import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
-from judgeharness_langsmith._seams import runs_by_id
-from judgeharness_langsmith.evaluating import Prepare, default_case, prepared_case
+
+from ._seams import runs_by_id
+from .evaluating import Prepare, default_case, prepared_case
 
 Scores: TypeAlias = Literal["labels", "numbers"]
 Source: TypeAlias = Literal["app", "api"]

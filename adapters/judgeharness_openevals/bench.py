@@ -22,9 +22,10 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.structured import structured_case
-from judgeharness_openevals._seams import agentevals_factories
-from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
-from judgeharness_openevals.wrapping import harness_judge
+
+from ._seams import agentevals_factories
+from .pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
+from .wrapping import harness_judge
 
 Faces: TypeAlias = tuple[Any, Any]  # an evaluator, sync and async
 _QUESTION = "What is the capital of Norway?"

@@ -31,11 +31,12 @@ from judgeharness_integrations.judging.marks import (
     marked,
 )
 from judgeharness_integrations.judging.structured import structured_case, value_text
-from judgeharness_openevals.asking import Asker
-from judgeharness_openevals.introspecting import Introspected, template_names
-from judgeharness_openevals.judges import for_prompt
-from judgeharness_openevals.results import Native, comment_on, measurement, one_verdict
-from judgeharness_openevals.versions import TESTED
+
+from .asking import Asker
+from .introspecting import Introspected, template_names
+from .judges import for_prompt
+from .results import Native, comment_on, measurement, one_verdict
+from .versions import TESTED
 
 PAIRWISE_PROMPT = """You compare two answers to the same task and decide which one is better: more helpful, more \
 correct, more relevant, and closer to what the task asks for. The order of the answers and their length say nothing \

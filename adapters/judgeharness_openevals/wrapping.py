@@ -30,10 +30,11 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.structured import StructuredCase, structured_case
 from judgeharness_integrations.judging.tiers import PATIENCE_S
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_openevals.introspecting import PROTOCOL, Protocol, chat_model, unwrapped
-from judgeharness_openevals.judges import OpenevalsJudge
-from judgeharness_openevals.pairwise import PAIRWISE_PROMPT, PreferenceJudge, preference_judge
-from judgeharness_openevals.results import Native, native_result, one_verdict
+
+from .introspecting import PROTOCOL, Protocol, chat_model, unwrapped
+from .judges import OpenevalsJudge
+from .pairwise import PAIRWISE_PROMPT, PreferenceJudge, preference_judge
+from .results import Native, native_result, one_verdict
 
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
 

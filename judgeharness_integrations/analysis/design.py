@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.verdictlog.row import is_probe
 
+from .aggregation.rules import Rule, of_both_kinds
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.passport import HeldPassport
+    from .probability.passport import HeldPassport
 
 __all__ = ["Design", "PresetCount", "RuleFixed"]
 

@@ -21,12 +21,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotInstalledError, UsageError
-from judgeharness_integrations.audit.pages import FormError, Pages, Selection, Shown, posted_form, read_label
+
+from .pages import FormError, Pages, Selection, Shown, posted_form, read_label
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from judgeharness_integrations.audit.source import AuditSource, Item
+    from .source import AuditSource, Item
 
 _METHODS: Final = "Pages are read, labels are posted."
 _MESSAGES: Final = {404: "There is no such page.", 405: _METHODS}

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.labels import storing_labels
-from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
 from judgeharness_integrations.judging.casefiles import cases_of_run
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.perturbations import position_swap
@@ -27,6 +25,9 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, json_lines, read_mark, record_of
+
+from .labels import storing_labels
+from .source import Answering, CaseView, Choice, Item, Progress, Tone
 
 _ORDER: Final = "drawn"
 _SWAP = position_swap()

@@ -14,11 +14,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
 from judgeharness_integrations.reporting.html.charts import percent
 from judgeharness_integrations.reporting.html.frame import isolated, visible
 from judgeharness_integrations.verdictlog.encoding import counted
+
+from .source import Answering, AuditSource, Choice, Item, PairView, Tone
 
 if TYPE_CHECKING:
     from starlette.requests import Request

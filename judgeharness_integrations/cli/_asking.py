@@ -21,7 +21,6 @@ from judgeharness_integrations.analysis.runs.building import told_at_stop
 from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.analysis.spending import Prices, bill_of
 from judgeharness_integrations.analysis.usage import CHEAPER, Billed, Spent, billed, names_of, tier_name
-from judgeharness_integrations.cli._output import append_summary
 from judgeharness_integrations.judging.cascading import Until, drawn_seed, settled
 from judgeharness_integrations.judging.cases import AnswerCase, Case, CaseFile, Criterion
 from judgeharness_integrations.judging.config import Config, JudgeConfig
@@ -30,6 +29,8 @@ from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
+
+from ._output import append_summary
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate

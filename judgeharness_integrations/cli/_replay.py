@@ -48,12 +48,13 @@ from judgeharness_integrations.analysis.runs.folder import (
 )
 from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.analysis.runs.report import nothing_graded
-from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, GateOptions, ends_of
-from judgeharness_integrations.cli._output import cases_of_log, print_json, rows_of_log, without_garbage_collection
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, safe_text
 from judgeharness_integrations.verdictlog.patterns import CasePatterns
 from judgeharness_integrations.verdictlog.runfolder import folder_of
+
+from ._command import GATE_FAILED, NOT_GRADED, OK, GateOptions, ends_of
+from ._output import cases_of_log, print_json, rows_of_log, without_garbage_collection
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -30,21 +30,6 @@ from judgeharness_integrations.analysis.calibration.driftanswer import DEFAULT_A
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
 from judgeharness_integrations.analysis.fingerprint import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model
-from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, names_in, part_of, terminable
-from judgeharness_integrations.cli._label_options import CalibrateRequest
-from judgeharness_integrations.cli._output import check_file, failures, print_json, told, without_replay_advice
-from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli.calibrate_log import (
-    Folding,
-    Request,
-    calibrate_log,
-    deliver,
-    items_of,
-    place_of,
-    refuse_of_log,
-    rows_of_one,
-)
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.cases import Case, case_id_of
@@ -60,6 +45,13 @@ from judgeharness_integrations.reporting.terminal import console, say
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns, counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number
+
+from ._asking import Asking, agree, asked_tiers, judge_model
+from ._command import GATE_FAILED, NOT_GRADED, OK, names_in, part_of, terminable
+from ._label_options import CalibrateRequest
+from ._output import check_file, failures, print_json, told, without_replay_advice
+from ._replay import rule_of
+from .calibrate_log import Folding, Request, calibrate_log, deliver, items_of, place_of, refuse_of_log, rows_of_one
 
 
 def calibrate_or_check(request: CalibrateRequest) -> int:

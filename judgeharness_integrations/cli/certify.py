@@ -20,10 +20,20 @@ from judgeharness_integrations.analysis.certifying.cascade import PEOPLE, Cascad
 from judgeharness_integrations.analysis.certifying.certificate import certificate_text
 from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
 from judgeharness_integrations.analysis.runs.folder import prices_of_run
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, part_of
-from judgeharness_integrations.cli._label_options import CertifyRequest
-from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
-from judgeharness_integrations.cli.calibrate_log import (
+from judgeharness_integrations.judging.calibrating import CalibrationSet
+from judgeharness_integrations.judging.candidates import study_of
+from judgeharness_integrations.judging.config import load_config
+from judgeharness_integrations.judging.tiers import dearer_first, prices_of
+from judgeharness_integrations.labelling.labellog import Annotators, annotators_beside
+from judgeharness_integrations.reporting.measured import cascade_section
+from judgeharness_integrations.reporting.terminal import console, say, show_section
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from ._command import GATE_FAILED, OK, names_in, part_of
+from ._label_options import CertifyRequest
+from ._output import check_file, print_json, without_replay_advice
+from .calibrate_log import (
     ConfiguredLog,
     Folding,
     Request,
@@ -37,15 +47,6 @@ from judgeharness_integrations.cli.calibrate_log import (
     refuse_unended,
     rows_of_one,
 )
-from judgeharness_integrations.judging.calibrating import CalibrationSet
-from judgeharness_integrations.judging.candidates import study_of
-from judgeharness_integrations.judging.config import load_config
-from judgeharness_integrations.judging.tiers import dearer_first, prices_of
-from judgeharness_integrations.labelling.labellog import Annotators, annotators_beside
-from judgeharness_integrations.reporting.measured import cascade_section
-from judgeharness_integrations.reporting.terminal import console, say, show_section
-from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _RULE = "majority | median"
 

@@ -21,24 +21,6 @@ from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.probability.measuring import Bars, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Passport
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, part_of, terminable
-from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
-from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.cli.calibrate_log import (
-    ConfiguredLog,
-    Folding,
-    Others,
-    Request,
-    candidates_on,
-    items_of,
-    labelled_rows,
-    place_of,
-    print_and_save,
-    refuse_unended,
-    rows_of_one,
-)
-from judgeharness_integrations.cli.run_place import Spending
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.config import (
@@ -60,11 +42,31 @@ from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
+from ._asking import Asking, agree, judge_model
+from ._command import GATE_FAILED, OK, part_of, terminable
+from ._output import check_file, print_json, without_replay_advice
+from ._run_options import RunLimits
+from .calibrate_log import (
+    ConfiguredLog,
+    Folding,
+    Others,
+    Request,
+    candidates_on,
+    items_of,
+    labelled_rows,
+    place_of,
+    print_and_save,
+    refuse_unended,
+    rows_of_one,
+)
+from .run_place import Spending
+
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
-    from judgeharness_integrations.cli._judge_options import PassportRequest
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
+
+    from ._judge_options import PassportRequest
 
 _RUNNING = ("max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "keep")
 _WORDINGS = ("instructions", "rewriter")

@@ -32,18 +32,6 @@ from judgeharness_integrations.analysis.ranking.studying import CutTies, RankReq
 from judgeharness_integrations.analysis.runs import RunReport, read_report
 from judgeharness_integrations.analysis.runs.folder import lost_samples
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, one_of
-from judgeharness_integrations.cli._judge_options import AltTestRequest, KappaRequest, RankOptions, RankOutput
-from judgeharness_integrations.cli._output import (
-    asked_of_log,
-    print_json,
-    rows_of_log,
-    without_garbage_collection,
-    write_file,
-)
-from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._run_options import CompareRequest
-from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions
 from judgeharness_integrations.judging.casefiles import texts_of_cases, texts_of_run
 from judgeharness_integrations.judging.cases import read_cases
 from judgeharness_integrations.reporting.agreement import agreement_section, alt_test_section
@@ -52,6 +40,13 @@ from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.terminal import console, safe, show_section
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from ._command import GATE_FAILED, OK, names_in, one_of
+from ._judge_options import AltTestRequest, KappaRequest, RankOptions, RankOutput
+from ._output import asked_of_log, print_json, rows_of_log, without_garbage_collection, write_file
+from ._replay import rule_of
+from ._run_options import CompareRequest
+from .benchmark.options import BenchmarkRankOptions
 
 _TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")

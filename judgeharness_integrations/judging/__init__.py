@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.adapters import as_judge
-    from judgeharness_integrations.judging.judge import (
+    from .adapters import as_judge
+    from .judge import (
         Answer,
         FunctionJudge,
         Judge,

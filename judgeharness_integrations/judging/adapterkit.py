@@ -19,8 +19,9 @@ from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final, Protocol, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.adapters import installed_version
-from judgeharness_integrations.judging.answer import (
+
+from .adapters import installed_version
+from .answer import (
     NO_TOKENS,
     UNREACHABLE,
     EmptyAnswerError,
@@ -30,13 +31,13 @@ from judgeharness_integrations.judging.answer import (
     error_text,
     result_answer,
 )
-from judgeharness_integrations.judging.cases import Case
-from judgeharness_integrations.judging.execution.observing import answer_begun
-from judgeharness_integrations.judging.execution.ownclients import with_options
-from judgeharness_integrations.judging.execution.retrying import is_transient
-from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.judge import Answer, Judge, JudgeIdentity, Judgment
+from .cases import Case
+from .execution.observing import answer_begun
+from .execution.ownclients import with_options
+from .execution.retrying import is_transient
+from .functionsource import UnreadableError, source_digest
+from .harness import JudgeHarness, Shape
+from .judge import Answer, Judge, JudgeIdentity, Judgment
 
 GARBAGE: Final = "GARBAGE"
 _PATIENCE_S = 10.0  # a thread cannot be cancelled, so it does not wait for ever

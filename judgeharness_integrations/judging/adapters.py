@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.chatmodels import ChatModel, FunctionModel, Prompt
-from judgeharness_integrations.judging.functionsource import function_name, import_file
-from judgeharness_integrations.judging.judge import FunctionJudge, Judge, JudgeLike, check_takes_one, text_hash
-from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
+
+from .cases import AnswerCase
+from .chatmodels import ChatModel, FunctionModel, Prompt
+from .functionsource import function_name, import_file
+from .judge import FunctionJudge, Judge, JudgeLike, check_takes_one, text_hash
+from .perturbations import Perturbation, Rewriter
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.observing import Observer
+    from .execution.observing import Observer
 
 __all__ = [
     "Adapter",

@@ -28,19 +28,21 @@ from judgeharness_integrations.analysis.gates.sequential import (
     unit_sums,
     weigh,
 )
-from judgeharness_integrations.judging.adapters import as_judge
-from judgeharness_integrations.judging.cases import Case, CaseFile, Criterion, case_id_of
-from judgeharness_integrations.judging.execution.agenda import OneByOne
-from judgeharness_integrations.judging.execution.preparing import asked_digest, clusters_of_cases
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, Judgment, Probe
-from judgeharness_integrations.judging.plan import Plan
+
+from .adapters import as_judge
+from .cases import Case, CaseFile, Criterion, case_id_of
+from .execution.agenda import OneByOne
+from .execution.preparing import asked_digest, clusters_of_cases
+from .execution.retrying import Budget
+from .judge import Judge, JudgeLike, Judgment, Probe
+from .plan import Plan
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import RunReport
-    from judgeharness_integrations.judging.execution.observing import Observer
-    from judgeharness_integrations.judging.harness import JudgeHarness
+
+    from .execution.observing import Observer
+    from .harness import JudgeHarness
 
 __all__ = [
     "CascadeJudge",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
-from judgeharness_integrations.judging.cases import CASE_COLUMNS, AnswerCase, CaseFile, read_cases
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.runfolder import MARK, read_mark, record_of
+
+from .cases import CASE_COLUMNS, AnswerCase, CaseFile, read_cases
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.runs import RunRecord

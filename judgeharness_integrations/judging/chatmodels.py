@@ -13,9 +13,9 @@ from traceback import walk_tb
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
 
-from judgeharness_integrations.judging.judge import Probe, call_maybe_async
-from judgeharness_integrations.judging.marks import CODE
-from judgeharness_integrations.judging.parsing import object_of, only_quotes
+from .judge import Probe, call_maybe_async
+from .marks import CODE
+from .parsing import object_of, only_quotes
 
 __all__ = [
     "SEVERAL_CHOICES",

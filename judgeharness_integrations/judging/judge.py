@@ -23,10 +23,6 @@ from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.cases import Case, Criterion
-from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging.parsing import AnswerFields, answer_fields, described, of_an_array
-from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     Outcome,
@@ -36,6 +32,11 @@ from judgeharness_integrations.verdictlog.row import (
     probabilities_from_json,
     verdict_from_json,
 )
+
+from .cases import Case, Criterion
+from .functionsource import UnreadableError, source_digest
+from .parsing import AnswerFields, answer_fields, described, of_an_array
+from .perturbations import Perturbation
 
 __all__ = [
     "Answer",

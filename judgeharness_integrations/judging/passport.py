@@ -17,16 +17,17 @@ from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, 
 from judgeharness_integrations.analysis.probability.measuring import Bars, answering_models, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
 from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
-from judgeharness_integrations.judging.adapters import as_judge
-from judgeharness_integrations.judging.calibrating import CalibrationSet
-from judgeharness_integrations.judging.candidates import gold_about
-from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.execution.loop import run_sync
-from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, text_hash
-from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
-from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
+
+from .adapters import as_judge
+from .calibrating import CalibrationSet
+from .candidates import gold_about
+from .cases import AnswerCase, Case, PairwiseCase, case_id_of
+from .execution.loop import run_sync
+from .harness import JudgeHarness
+from .judge import Judge, JudgeLike, text_hash
+from .perturbations.registry import QUESTION_FORMS
+from .running import fingerprint_parts
 
 SINGLE_LABELS: Final = "single labels"
 FORMED: Final = 50  # cases whose question is asked in every form

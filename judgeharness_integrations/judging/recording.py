@@ -24,11 +24,12 @@ from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.measure import remeasure
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.cases import AnswerCase, Case
-from judgeharness_integrations.judging.execution.observing import Observer, is_private
-from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import Redactor, without_secrets
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+from .cases import AnswerCase, Case
+from .execution.observing import Observer, is_private
+from .judge import Judge
 
 __all__ = [
     "RECORD",
@@ -263,7 +264,7 @@ def _offered(given: Sequence[Observer]) -> list[Observer]:
 
     Beside private ones it is what an offered observer returns from `as_private()`; one without that is left out.
     """
-    from judgeharness_integrations.judging.adapters import observer_factories  # noqa: PLC0415 - loads adapters
+    from .adapters import observer_factories  # noqa: PLC0415 - loads adapters
 
     found: list[Observer] = []
     for offer in observer_factories():

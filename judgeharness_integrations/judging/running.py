@@ -13,29 +13,24 @@ from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.judging.adapters import beyond_tested
-from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.judging.execution.agenda import Agenda, OpenCase, Stopping
-from judgeharness_integrations.judging.execution.answering import Keep, RowMaker
-from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact
-from judgeharness_integrations.judging.execution.limiter import SharedRun, shared_run
-from judgeharness_integrations.judging.execution.local import Asking, Executor
-from judgeharness_integrations.judging.execution.observing import Span, Spans
-from judgeharness_integrations.judging.execution.preparing import (
-    KeptRewrites,
-    Preparer,
-    Rewritten,
-    judge_digest,
-    rewriter_name,
-)
-from judgeharness_integrations.judging.execution.recalling import Recall, Reuse, is_searchable, keeper_for
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, call_maybe_async, model_family
-from judgeharness_integrations.judging.perturbations import Rewriter
-from judgeharness_integrations.judging.plan import CasePlan
-from judgeharness_integrations.judging.recording import record, warned
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog.files import VerdictLog
+
+from .adapters import beyond_tested
+from .cases import AnswerCase, Criterion, PairwiseCase
+from .execution.agenda import Agenda, OpenCase, Stopping
+from .execution.answering import Keep, RowMaker
+from .execution.attempting import CallPolicy, Contact
+from .execution.limiter import SharedRun, shared_run
+from .execution.local import Asking, Executor
+from .execution.observing import Span, Spans
+from .execution.preparing import KeptRewrites, Preparer, Rewritten, judge_digest, rewriter_name
+from .execution.recalling import Recall, Reuse, is_searchable, keeper_for
+from .execution.retrying import Budget
+from .judge import Judge, call_maybe_async, model_family
+from .perturbations import Rewriter
+from .plan import CasePlan
+from .recording import record, warned
 
 __all__ = ["Run", "fingerprint_parts"]
 

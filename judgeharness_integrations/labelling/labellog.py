@@ -27,11 +27,12 @@ from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import gold_about, read_gold
 from judgeharness_integrations.judging.casefiles import case_record, write_records
 from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of
-from judgeharness_integrations.labelling.questions import kind_of
 from judgeharness_integrations.verdictlog.decoding import decode
 from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT, LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.files import read_log, read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, verdict_to_json
+
+from .questions import kind_of
 
 if TYPE_CHECKING:
     from os import PathLike

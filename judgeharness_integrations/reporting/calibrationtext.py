@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import confidence_text
 from judgeharness_integrations.analysis.result import UNCALIBRATED, HarnessResult
-from judgeharness_integrations.reporting.fragments import section_html
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
+
+from .fragments import section_html
+from .sections import Block, Bullets, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration

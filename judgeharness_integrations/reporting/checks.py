@@ -7,9 +7,10 @@ from shlex import join
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.analysis.certifying.certificate import candidates_text
-from judgeharness_integrations.reporting.measured import NO_RETEST, estimate_text, retest_text
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, listed, percent, safe_text
+
+from .measured import NO_RETEST, estimate_text, retest_text
+from .sections import Block, Bullets, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase

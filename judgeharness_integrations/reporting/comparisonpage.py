@@ -19,10 +19,11 @@ from judgeharness_integrations.analysis.comparison.report import (
     shares,
     value_text,
 )
-from judgeharness_integrations.reporting.comparison import caveats, comparison_finding, details, differences, titled
-from judgeharness_integrations.reporting.html.charts import FIELDS, Bar, Tones, Whisker, bar, decision_word, whisker
-from judgeharness_integrations.reporting.text import rationale
 from judgeharness_integrations.verdictlog.encoding import p_text
+
+from .comparison import caveats, comparison_finding, details, differences, titled
+from .html.charts import FIELDS, Bar, Tones, Whisker, bar, decision_word, whisker
+from .text import rationale
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.comparison.difference import Difference
@@ -249,7 +250,7 @@ def comparison_page(report: ComparisonReport) -> str:
 
     Every text of cases, judges and files is escaped, and a policy in the page allows its own style and script alone.
     """
-    from judgeharness_integrations.reporting.html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
+    from .html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
 
     found = comparison_finding(report)
     cards = [criterion_card(one) for one in report.criteria]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, is_number, verdict_text
+
+from .calibrationtext import calibration_word
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,13 @@ from judgeharness_integrations.analysis.replay.report import JudgeReplay, Replay
 from judgeharness_integrations.analysis.result import UNCALIBRATED
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.reporting.calibrationtext import uncalibrated
-from judgeharness_integrations.reporting.fragments import section_html
-from judgeharness_integrations.reporting.sections import Block, Section, Strong, Table
-from judgeharness_integrations.reporting.text import cost_text
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent, safe_text, share
 from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, verdict_text
+
+from .calibrationtext import uncalibrated
+from .fragments import section_html
+from .sections import Block, Section, Strong, Table
+from .text import cost_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Controls

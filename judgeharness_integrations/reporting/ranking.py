@@ -11,10 +11,11 @@ from judgeharness_integrations.analysis.ranking.contrasts import NO_SPREAD, Cont
 from judgeharness_integrations.analysis.ranking.judgetable import answer_key, pairwise_criterion
 from judgeharness_integrations.analysis.ranking.rating import Method, Rating, ranks_of
 from judgeharness_integrations.analysis.statistics.means import Z95
-from judgeharness_integrations.reporting.fragments import section_html
-from judgeharness_integrations.reporting.rankpage import THOUSAND, elo_interval, rank_finding
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, listed, p_text, percent
+
+from .fragments import section_html
+from .rankpage import THOUSAND, elo_interval, rank_finding
+from .sections import Block, Bullets, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import RuleFixed

@@ -16,7 +16,6 @@ from judgeharness_integrations.analysis.ranking.analyses import Portfolio
 from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
 from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD
 from judgeharness_integrations.analysis.ranking.studying import RankStudy
-from judgeharness_integrations.reporting.sections import Finding, Section
 from judgeharness_integrations.verdictlog.encoding import (
     LONE_SURROGATES,
     counted,
@@ -26,6 +25,8 @@ from judgeharness_integrations.verdictlog.encoding import (
     listed,
     percent,
 )
+
+from .sections import Finding, Section
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.rating import JudgeRank, Method, RankReport
@@ -162,7 +163,7 @@ def rank_page(
         priced: whether the leaderboard tells money.
 
     """
-    from judgeharness_integrations.reporting.html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
+    from .html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
 
     opening = list(found.opening())
     blocks = [block for block in section.blocks if block not in opening]

@@ -23,11 +23,12 @@ from judgeharness_integrations.analysis.runs.report import (
 )
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.analysis.usage import Usage, tokens_of
-from judgeharness_integrations.reporting.calibrationtext import calibration_word
-from judgeharness_integrations.reporting.runfindings import run_finding
-from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
 from judgeharness_integrations.verdictlog.encoding import defused, number_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text, verdict_to_json
+
+from .calibrationtext import calibration_word
+from .runfindings import run_finding
+from .text import dissent, headline, rationale, shown_order
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import Design

@@ -17,10 +17,11 @@ from judgeharness_integrations.analysis.runs.report import (
     nothing_graded,
 )
 from judgeharness_integrations.analysis.runs.summarising import gold_of
-from judgeharness_integrations.reporting.calibrationtext import calibrated_rates, uncalibrated
-from judgeharness_integrations.reporting.measured import criterion_names, level_text, rate_text
-from judgeharness_integrations.reporting.sections import Finding
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, p_text, percent
+
+from .calibrationtext import calibrated_rates, uncalibrated
+from .measured import criterion_names, level_text, rate_text
+from .sections import Finding
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Control, Controls

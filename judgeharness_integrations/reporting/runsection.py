@@ -32,15 +32,12 @@ from judgeharness_integrations.analysis.runs.report import (
     state_text,
 )
 from judgeharness_integrations.analysis.runs.summarising import gold_of
-from judgeharness_integrations.reporting.calibrationtext import (
-    alike,
-    anchor_text,
-    calibrated_rates,
-    calibration_section,
-    uncalibrated,
-)
-from judgeharness_integrations.reporting.fragments import section_html
-from judgeharness_integrations.reporting.measured import (
+from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, ends, fixed, percent
+from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+
+from .calibrationtext import alike, anchor_text, calibrated_rates, calibration_section, uncalibrated
+from .fragments import section_html
+from .measured import (
     Measured,
     band_text,
     control_line,
@@ -59,19 +56,9 @@ from judgeharness_integrations.reporting.measured import (
     together_sections,
     verdict_shares,
 )
-from judgeharness_integrations.reporting.runfindings import attention, failed_samples, run_finding
-from judgeharness_integrations.reporting.sections import (
-    Block,
-    Bullets,
-    Finding,
-    Section,
-    Strong,
-    Table,
-    section_markdown,
-)
-from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
-from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, ends, fixed, percent
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+from .runfindings import attention, failed_samples, run_finding
+from .sections import Block, Bullets, Finding, Section, Strong, Table, section_markdown
+from .text import cost_text, dissent, rationale, tokens_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary

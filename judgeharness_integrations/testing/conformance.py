@@ -19,7 +19,17 @@ from judgeharness_integrations.judging.adapterkit import Bench
 from judgeharness_integrations.judging.adapters import Adapter, find_adapter
 from judgeharness_integrations.judging.cases import Case, case_id_of, output_texts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
-from judgeharness_integrations.testing.benchchecks import (
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    RETEST,
+    Outcome,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+)
+
+from .benchchecks import (
     check_cache_safety,
     check_calibration,
     check_callbacks_and_tags,
@@ -33,15 +43,6 @@ from judgeharness_integrations.testing.benchchecks import (
     check_tie_is_no_abstention,
     expect,
     in_new_loop,
-)
-from judgeharness_integrations.verdictlog.row import (
-    ABSTAIN,
-    RETEST,
-    Outcome,
-    Verdict,
-    VerdictRow,
-    is_number,
-    verdict_text,
 )
 
 CHECKS: Mapping[str, Callable[[Bench], None]] = MappingProxyType(

@@ -19,8 +19,10 @@ from judgeharness_integrations.judging.judge import (
     Judgment,
     Probe,
 )
-from judgeharness_integrations.testing.judges import SimulatedTruth
-from judgeharness_integrations.testing.simulation import (
+from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow
+
+from .judges import SimulatedTruth
+from .simulation import (
     KINDS,
     OUTCOME_OF,
     QUALITY,
@@ -40,7 +42,6 @@ from judgeharness_integrations.testing.simulation import (
     reads_texts,
     scale_of,
 )
-from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.perturbations import Perturbation

@@ -38,7 +38,13 @@ from judgeharness_adk.invocations import (
     rewritten_scenario,
     user_text,
 )
-from judgeharness_adk.judges.base import (
+from judgeharness_adk.reading import read_rubrics, read_sentences, read_validity, split_sentences
+from judgeharness_adk.reading.sentences import splitting_problem
+from judgeharness_integrations._errors import CaseError, ConfigError
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
+
+from .base import (
     LABELS,
     NOTHING_SAID,
     Ask,
@@ -50,11 +56,6 @@ from judgeharness_adk.judges.base import (
     criterion_of,
     shown_case,
 )
-from judgeharness_adk.reading import read_rubrics, read_sentences, read_validity, split_sentences
-from judgeharness_adk.reading.sentences import splitting_problem
-from judgeharness_integrations._errors import CaseError, ConfigError
-from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
 
 _ORDERS_KEPT = 64
 _HASHES_KEPT = 64

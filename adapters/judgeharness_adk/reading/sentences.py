@@ -14,11 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from judgeharness_adk.reading.rubrics import Field, bare, clip, comparable, fields, own_text, stated
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.parsing import may_quote, object_of, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
+
+from .rubrics import Field, bare, clip, comparable, fields, own_text, stated
 
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")

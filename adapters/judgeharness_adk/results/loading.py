@@ -16,17 +16,6 @@ from google.adk.evaluation.eval_result import EvalSetResult
 from pydantic import Field
 
 from judgeharness_adk.outcomes import SCHEMA, SUFFIX
-from judgeharness_adk.results.overview import RubricVariance, overview, rubric_variances
-from judgeharness_adk.results.records import (
-    ENDING,
-    AdkResult,
-    Turn,
-    files_below,
-    project_of,
-    read_history,
-    told_results,
-    turns_of,
-)
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, RuleLike
@@ -42,6 +31,9 @@ from judgeharness_integrations.labelling.resultsheets import cell_text, golds_in
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.shapes import Shape, Text, misplaced
+
+from .overview import RubricVariance, overview, rubric_variances
+from .records import ENDING, AdkResult, Turn, files_below, project_of, read_history, told_results, turns_of
 
 if TYPE_CHECKING:
     from os import PathLike

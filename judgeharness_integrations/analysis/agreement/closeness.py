@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.agreement.panel import Kind, Panel
+
+from .panel import Kind, Panel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

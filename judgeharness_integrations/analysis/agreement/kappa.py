@@ -11,7 +11,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.agreement.coefficients import (
+from judgeharness_integrations.verdictlog.row import verdict_text
+
+from .coefficients import (
     Codes,
     Floats,
     Metric,
@@ -27,8 +29,7 @@ from judgeharness_integrations.analysis.agreement.coefficients import (
     unfit_for_cohen,
     with_prior,
 )
-from judgeharness_integrations.analysis.agreement.ratings import NO_ITEMS, Answers, Ratings, Scale, Units, Weights
-from judgeharness_integrations.verdictlog.row import verdict_text
+from .ratings import NO_ITEMS, Answers, Ratings, Scale, Units, Weights
 
 _FEWEST = 2
 _UNDEFINED = 0.05

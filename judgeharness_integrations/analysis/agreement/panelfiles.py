@@ -10,25 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.agreement.panel import (
-    DEFAULT_RULE,
-    Columns,
-    Panel,
-    annotation_rows,
-    is_log,
-    table_rows,
-)
 from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.verdictlog.decoding import Record, decode
 from judgeharness_integrations.verdictlog.files import open_text, read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
+from .panel import DEFAULT_RULE, Columns, Panel, annotation_rows, is_log, table_rows
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-    from judgeharness_integrations.analysis.agreement.closeness import ScoreLike
+
+    from .closeness import ScoreLike
 
 _WHOLE = re.compile(r"[+-]?[0-9]+\.0+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
@@ -203,7 +198,7 @@ def annotated(
             decisions, or an epsilon, q or min_instances that cannot be used.
 
     """
-    from judgeharness_integrations.analysis.agreement.alttest import alt_test  # noqa: PLC0415 - loads numpy and scipy
+    from .alttest import alt_test  # noqa: PLC0415 - loads numpy and scipy
 
     chosen, judges = _criterion(report, criterion), list(dict.fromkeys(result.judge for result in report.results))
     people = panel.select(humans, what="human")

@@ -15,7 +15,7 @@ from judgeharness_integrations.verdictlog.row import finite_number
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from judgeharness_integrations.analysis.agreement.panel import Panel
+    from .panel import Panel
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 NO_ITEMS = "no item was answered by two of them"

@@ -16,15 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.analysis.calibration.drift import append_line, read_lines
-from judgeharness_integrations.analysis.calibration.items import (
-    ONLY_CRITERION,
-    Judged,
-    LabelledItem,
-    Part,
-    canonical_label,
-)
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration
 from judgeharness_integrations.analysis.statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LONE_SURROGATES, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.row import (
@@ -36,8 +27,12 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_to_json,
 )
 
+from .drift import append_line, read_lines
+from .items import ONLY_CRITERION, Judged, LabelledItem, Part, canonical_label
+from .measure import CriterionCalibration, measure_calibration
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
+    from .saved import CalibrationReport
 
 __all__ = [
     "CANDIDATES_SCHEMA",

@@ -11,7 +11,6 @@ from typing import Any, Final, Self
 from judgeharness_integrations.analysis.aggregation.folds import Status
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
 from judgeharness_integrations.verdictlog.encoding import (
     CALL_COLUMNS,
     CHARACTERS,
@@ -26,6 +25,8 @@ from judgeharness_integrations.verdictlog.encoding import (
     values_together,
 )
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, verdict_text
+
+from .measure import NOT_GRADED
 
 __all__ = [
     "CHARACTERS",

@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, is_numeric
-from judgeharness_integrations.analysis.calibration.items import LabelledItem
-from judgeharness_integrations.analysis.calibration.population import (
+from judgeharness_integrations.analysis.statistics.proportions import holm
+from judgeharness_integrations.verdictlog.encoding import p_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number
+
+from .items import LabelledItem
+from .population import (
     CHARACTERS,
     CaseFacts,
     Decided,
@@ -22,16 +26,8 @@ from judgeharness_integrations.analysis.calibration.population import (
     lengths_of,
     population_of,
 )
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import (
-    SMALLEST_EXPECTED,
-    homogeneity_p,
-    selection_of_items,
-    stratum_text,
-)
-from judgeharness_integrations.analysis.statistics.proportions import holm
-from judgeharness_integrations.verdictlog.encoding import p_text
-from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number
+from .saved import CalibrationState
+from .strata import SMALLEST_EXPECTED, homogeneity_p, selection_of_items, stratum_text
 
 __all__ = [
     "ALPHA",

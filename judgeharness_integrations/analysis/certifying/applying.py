@@ -16,11 +16,12 @@ from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.calibration.population import column_text
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, promise_text
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.encoding import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, finite_number
+
+from .certificate import Certificate, promise_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.maps import ProbabilityMap

@@ -27,15 +27,16 @@ from judgeharness_integrations.analysis.calibration.saved import (
 )
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import withheld
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.analysis.replay.replaying import refuse_several_runs, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import replay_state
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.analysis.usage import Billed, Usage, known_sum, same_model, summed
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow
+
+from .applying import withheld
+from .certificate import Certificate, HeldCertificate
+from .measuring import Labels, Wanted, certify
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares

@@ -41,16 +41,13 @@ from judgeharness_integrations.analysis.calibration.transport import (
     labelled_alone,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.certifying.applying import (
-    PROBABILITY,
-    VOTES,
-    check_numbers,
-    check_score,
-    counted_samples,
-    sureness,
-)
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
-from judgeharness_integrations.analysis.certifying.sequence import (
+from judgeharness_integrations.analysis.fingerprint import design_of_rows
+from judgeharness_integrations.verdictlog.encoding import check_columns
+from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
+
+from .applying import PROBABILITY, VOTES, check_numbers, check_score, counted_samples, sureness
+from .certificate import Certificate, Refusal, Selection, Step
+from .sequence import (
     Curve,
     agreed_votes,
     certified_steps,
@@ -60,9 +57,6 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     threshold_grid,
     votes_needed,
 )
-from judgeharness_integrations.analysis.fingerprint import design_of_rows
-from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares, Forecasts, LabelledRows

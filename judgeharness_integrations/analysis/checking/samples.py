@@ -18,13 +18,6 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     response_of,
     within,
 )
-from judgeharness_integrations.analysis.checking.statistics import (
-    PropertyCheck,
-    Status,
-    WorstCase,
-    cases_to_settle_above,
-    smallest_above,
-)
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import (
@@ -36,6 +29,8 @@ from judgeharness_integrations.verdictlog.row import (
     probe_name,
     verdict_text,
 )
+
+from .statistics import PropertyCheck, Status, WorstCase, cases_to_settle_above, smallest_above
 
 Kind: TypeAlias = Literal["pairwise", "graded", "scores", "labels", "unknown"]
 Place: TypeAlias = "tuple[str, bool]"  # the case, and whether its texts stood in the other order

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
 from judgeharness_integrations.analysis.calibration.items import confidence_text
-from judgeharness_integrations.analysis.gates.alone import cut_off, taken_for_whole
-from judgeharness_integrations.analysis.gates.gate import (
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
+from judgeharness_integrations.analysis.statistics.paired import fewest
+from judgeharness_integrations.analysis.statistics.proportions import exact_interval
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+
+from .alone import cut_off, taken_for_whole
+from .gate import (
     METRICS,
     OF_CALIBRATION,
     REQUIRE_CALIBRATION,
@@ -23,22 +28,12 @@ from judgeharness_integrations.analysis.gates.gate import (
     Gates,
     number,
 )
-from judgeharness_integrations.analysis.gates.metrics import (
-    CriterionCases,
-    Measured,
-    criteria_of,
-    measure,
-    unanchored,
-    untested,
-)
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.paired import fewest
-from judgeharness_integrations.analysis.statistics.proportions import exact_interval
-from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+from .metrics import CriterionCases, Measured, criteria_of, measure, unanchored, untested
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.sequential import Looked
     from judgeharness_integrations.analysis.runs.report import RunReport
+
+    from .sequential import Looked
 
 _NEGLIGIBLE = 1e-9
 _MOST = 10**12
@@ -297,7 +292,7 @@ def _sequentially(
     at_stop: Mapping[tuple[str, str, str], Looked] | None,
     facts: Mapping[str, Any],
 ) -> GateCheck:
-    from judgeharness_integrations.analysis.gates.sequential import Looked, judged_sequentially, looked_at  # noqa: PLC0415 - loads SciPy
+    from .sequential import Looked, judged_sequentially, looked_at  # noqa: PLC0415 - loads SciPy
 
     stop = None
     if at_stop is not None:

@@ -23,7 +23,6 @@ from judgeharness_integrations.analysis.calibration.candidates import (
 from judgeharness_integrations.analysis.calibration.items import confidence_text, read_gold_alone, simultaneous_level
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, withhold
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN, OF_CALIBRATION, Expression
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -36,6 +35,8 @@ from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.statistics.proportions import bounded_estimate, exact_interval, worth_of
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+from .gate import NOT_DRAWN, OF_CALIBRATION, Expression
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport

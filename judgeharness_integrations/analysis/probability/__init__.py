@@ -5,17 +5,10 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.canary import CanaryReport, watch
-    from judgeharness_integrations.analysis.probability.forecasts import (
-        AnswerChange,
-        Forecasts,
-        RetestBand,
-        answer_change,
-        labelled_answers,
-        retest_band,
-    )
-    from judgeharness_integrations.analysis.probability.maps import FLOOR, ProbabilityMap, checked, distance
-    from judgeharness_integrations.analysis.probability.report import (
+    from .canary import CanaryReport, watch
+    from .forecasts import AnswerChange, Forecasts, RetestBand, answer_change, labelled_answers, retest_band
+    from .maps import FLOOR, ProbabilityMap, checked, distance
+    from .report import (
         Choice,
         CrossFit,
         ProbabilityFigures,
@@ -27,12 +20,7 @@ if TYPE_CHECKING:
         fit,
         mapped,
     )
-    from judgeharness_integrations.analysis.probability.scores import (
-        CalibrationError,
-        ReliabilityPoint,
-        calibration_error,
-        reliability_curve,
-    )
+    from .scores import CalibrationError, ReliabilityPoint, calibration_error, reliability_curve
 
 __all__ = [
     "FLOOR",

@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.probability.forecasts import Floats, Forecasts
-from judgeharness_integrations.analysis.probability.maps import FLOOR, KINDS, MapKind, ProbabilityMap
-from judgeharness_integrations.analysis.probability.scores import (
+from judgeharness_integrations.analysis.statistics import CONFIDENCE, POWER
+from judgeharness_integrations.analysis.statistics.means import Estimate, z_quantile
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, ends, fixed
+
+from .forecasts import Floats, Forecasts
+from .maps import FLOOR, KINDS, MapKind, ProbabilityMap
+from .scores import (
     CalibrationError,
     Murphy,
     ReliabilityPoint,
@@ -29,9 +33,6 @@ from judgeharness_integrations.analysis.probability.scores import (
     reliability_curve,
     resolution_change,
 )
-from judgeharness_integrations.analysis.statistics import CONFIDENCE, POWER
-from judgeharness_integrations.analysis.statistics.means import Estimate, z_quantile
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, ends, fixed
 
 FOLDS: Final = 5
 ISOTONIC_LABELS: Final = 500  # below it a map with so many steps follows the noise

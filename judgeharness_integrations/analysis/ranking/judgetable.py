@@ -14,22 +14,15 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_
 from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import agreement
 from judgeharness_integrations.analysis.calibration.controls import Controls, label_controls
-from judgeharness_integrations.analysis.ranking.correctness import (
-    ABSTAINED,
-    NOT_ASKED,
-    Credits,
-    CriterionDecisions,
-    Decisions,
-    Floats,
-    Ints,
-)
-from judgeharness_integrations.analysis.ranking.panels import JudgeFacts, facts_of, plain_record
 from judgeharness_integrations.analysis.replay.report import PositionCounts
 from judgeharness_integrations.analysis.statistics.means import mean_interval
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import Billed, Price, Spent, summed
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
 from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, voting
+
+from .correctness import ABSTAINED, NOT_ASKED, Credits, CriterionDecisions, Decisions, Floats, Ints
+from .panels import JudgeFacts, facts_of, plain_record
 
 
 @dataclass(frozen=True, kw_only=True)

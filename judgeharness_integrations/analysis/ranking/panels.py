@@ -18,7 +18,6 @@ from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.calibration.items import read_golds
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints, Marks
 from judgeharness_integrations.analysis.replay.replaying import replay
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.replay.votes import MEMBER, PanelVotes
@@ -28,6 +27,8 @@ from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.files import iter_records, open_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .correctness import Credits, Floats, Ints, Marks
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

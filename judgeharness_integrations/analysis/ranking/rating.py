@@ -18,7 +18,9 @@ import numpy as np
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations._lazy import Rendered
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.ranking.contrasts import (
+from judgeharness_integrations.verdictlog.encoding import counted, listed
+
+from .contrasts import (
     PLACES,
     ConditionalFit,
     Connections,
@@ -28,11 +30,10 @@ from judgeharness_integrations.analysis.ranking.contrasts import (
     connections_of,
     fit_conditional,
 )
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints
-from judgeharness_integrations.analysis.ranking.jointfit import JointFit, fit_joint
-from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures
-from judgeharness_integrations.analysis.ranking.panels import Panel
-from judgeharness_integrations.verdictlog.encoding import counted, listed
+from .correctness import Credits, Floats, Ints
+from .jointfit import JointFit, fit_joint
+from .judgetable import JudgeMeasures
+from .panels import Panel
 
 
 def one_thread() -> AbstractContextManager[Any]:

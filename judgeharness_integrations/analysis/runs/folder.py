@@ -21,9 +21,6 @@ from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_rec
 from judgeharness_integrations.analysis.rebuilding import rebuilt_result
 from judgeharness_integrations.analysis.replay.report import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.building import bill_of_summary, run_report
-from judgeharness_integrations.analysis.runs.report import RunReport, never_asked
-from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.spending import Prices, stored_prices
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
@@ -40,6 +37,10 @@ from judgeharness_integrations.verdictlog.runfolder import (
     rows_of_folder,
     run_of,
 )
+
+from .building import bill_of_summary, run_report
+from .report import RunReport, never_asked
+from .summarising import told_apart
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import RuleFixed

@@ -24,8 +24,13 @@ from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.analysis.replay.replaying import replay, replay_cases, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.folder import (
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.files import read_log
+from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
+
+from .building import run_report
+from .folder import (
     anchored_results,
     calibrations_of_run,
     certificates_of_run,
@@ -35,16 +40,13 @@ from judgeharness_integrations.analysis.runs.folder import (
     rule_fixed_of_run,
     unknown_certificate,
 )
-from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.files import read_log
-from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.gates.gate import GateReport
-    from judgeharness_integrations.analysis.runs.report import RunReport
+
+    from .report import RunReport
 
 
 def results_of_log(

@@ -33,7 +33,8 @@ from judgeharness_integrations.verdictlog.encoding import fixed, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.cli.benchmark.options import Asking
+
+    from .options import Asking
 
 _ANY_MODEL: Final = "*"
 

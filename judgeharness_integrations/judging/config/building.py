@@ -19,7 +19,6 @@ from judgeharness_integrations.analysis.spending import STANDARD
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
-from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, RewriterConfig, load_config
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.local import LocalExecutor
 from judgeharness_integrations.judging.execution.preparing import content_digest
@@ -38,6 +37,8 @@ from judgeharness_integrations.judging.judge import (
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from judgeharness_integrations.redacting import without_secrets
+
+from .schema import Config, JudgeConfig, RewriterConfig, load_config
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution import Executor

@@ -18,9 +18,10 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.execution.observing import Span
-    from judgeharness_integrations.judging.execution.preparing import Pending, Rows, Slot
     from judgeharness_integrations.judging.plan import CasePlan
+
+    from .observing import Span
+    from .preparing import Pending, Rows, Slot
 
 _FIRST_LOOKUP = 8  # cases: the first question does not wait for many of them to be read
 _CASES_A_LOOKUP = 64

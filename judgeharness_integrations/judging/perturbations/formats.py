@@ -10,7 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from judgeharness_integrations.judging.cases import Case, map_texts
-from judgeharness_integrations.judging.perturbations.base import Context, Perturbation, texts_of, wants_text
+
+from .base import Context, Perturbation, texts_of, wants_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
 from judgeharness_integrations.judging.cases import AnswerCase, Case, QuestionForm, map_texts, presented
-from judgeharness_integrations.judging.perturbations.base import (
+from judgeharness_integrations.verdictlog.row import PROBE, Verdict
+
+from .base import (
     Context,
     Perturbation,
     Rewriter,
@@ -26,8 +28,7 @@ from judgeharness_integrations.judging.perturbations.base import (
     wants_answer,
     wants_text,
 )
-from judgeharness_integrations.judging.perturbations.formats import format_change, typography, whitespace
-from judgeharness_integrations.verdictlog.row import PROBE, Verdict
+from .formats import format_change, typography, whitespace
 
 if TYPE_CHECKING:
     from random import Random

@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.judging.probes.base import (
+from judgeharness_integrations.verdictlog.row import PROBE, probe_name
+
+from .base import (
     AUTHORITY,
     CHAIN_OF_THOUGHT,
     CONFIDENT_TONE,
@@ -26,7 +28,6 @@ from judgeharness_integrations.judging.probes.base import (
     emptied,
     off_topic,
 )
-from judgeharness_integrations.verdictlog.row import PROBE, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.perturbations.base import Perturbation

@@ -7,10 +7,11 @@ from typing import Final
 
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
-from judgeharness_integrations.reporting.fragments import rendered
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+from . import rendered
 
 # one colour a verdict that everybody uses, so that two results side by side can be compared
 _FIXED: Final = {"PASS": COLOURS[2], "FAIL": COLOURS[1], "A": COLOURS[0], "B": COLOURS[4], "TIE": COLOURS[5]}

@@ -23,8 +23,10 @@ from judgeharness_integrations.reporting.figures import (
     save_figure,
     styled,
 )
-from judgeharness_integrations.reporting.rankplots.leaderboard import along, draw_step, named_of
-from judgeharness_integrations.reporting.rankplots.style import (
+from judgeharness_integrations.verdictlog.encoding import p_text
+
+from .leaderboard import along, draw_step, named_of
+from .style import (
     NONE,
     Cell,
     Looks,
@@ -45,7 +47,6 @@ from judgeharness_integrations.reporting.rankplots.style import (
     signed,
     title_of,
 )
-from judgeharness_integrations.verdictlog.encoding import p_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -19,7 +19,8 @@ from judgeharness_integrations.reporting.figures import (
     series_style,
     styled,
 )
-from judgeharness_integrations.reporting.rankplots.style import (
+
+from .style import (
     NONE,
     Looks,
     Row,

@@ -18,7 +18,9 @@ from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.judging.judge import Judge, JudgeLike
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.recording import unrecorded
-from judgeharness_integrations.testing.checking.asking import (
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow, probe_name
+
+from .asking import (
     Asked,
     CheckPlan,
     aimed,
@@ -29,7 +31,6 @@ from judgeharness_integrations.testing.checking.asking import (
     chosen_probes,
     planned,
 )
-from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.plan import Plan

@@ -22,8 +22,9 @@ from judgeharness_integrations.judging.config.schema import (
     load_config,
     read_document,
 )
-from judgeharness_integrations.testing.pytest_plugin.options import option
 from judgeharness_integrations.verdictlog.row import finite_number
+
+from .options import option
 
 if TYPE_CHECKING:
     import pytest

@@ -34,22 +34,10 @@ from judgeharness_integrations.reporting.measured import gates_section, last_lin
 from judgeharness_integrations.reporting.runsection import measured_entries
 from judgeharness_integrations.reporting.sections import Block, Section
 from judgeharness_integrations.reporting.text import cost_text
-from judgeharness_integrations.testing.pytest_plugin.ending import (
-    Ending,
-    Record,
-    as_line,
-    check_writable,
-    ended,
-    from_line,
-)
-from judgeharness_integrations.testing.pytest_plugin.settings import (
-    BY_PRESET,
-    Settings,
-    finished_harness,
-    layered,
-    read_marker,
-)
 from judgeharness_integrations.verdictlog.encoding import counted
+
+from .ending import Ending, Record, as_line, check_writable, ended, from_line
+from .settings import BY_PRESET, Settings, finished_harness, layered, read_marker
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
