@@ -6,20 +6,20 @@ and report the whole measurement.
 
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations._lazy import lazy, register_renderers
-from judgeharness_integrations._version import __version__ as __version__
+from ._lazy import lazy, register_renderers
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from judgeharness_integrations._errors import JudgeHarnessError
-    from judgeharness_integrations.analysis.aggregation import Rule
-    from judgeharness_integrations.analysis.calibration import CalibrationReport
-    from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.judging.calibrating import CalibrationSet
-    from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
-    from judgeharness_integrations.judging.harness import JudgeHarness
-    from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment
-    from judgeharness_integrations.judging.perturbations import Perturbation
-    from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
+    from ._errors import JudgeHarnessError
+    from .analysis.aggregation import Rule
+    from .analysis.calibration import CalibrationReport
+    from .analysis.result import HarnessResult
+    from .judging.calibrating import CalibrationSet
+    from .judging.cases import AnswerCase, Criterion, PairwiseCase
+    from .judging.harness import JudgeHarness
+    from .judging.judge import JudgeIdentity, Judgment
+    from .judging.perturbations import Perturbation
+    from .verdictlog import VerdictRow, read_log, write_log
 
 __all__ = [
     "AnswerCase",
@@ -103,7 +103,3 @@ register_renderers(
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

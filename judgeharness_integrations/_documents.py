@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from judgeharness_integrations._errors import ConfigError, UsageError
+from ._errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     import yaml

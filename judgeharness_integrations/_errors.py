@@ -54,7 +54,7 @@ class JudgeHarnessError(Exception):
 
     def __str__(self) -> str:
         """Return the sentence; what it quotes of a model, a server or a file may have held a key."""
-        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415 - only mistakes pay for it
+        from .redacting import without_secrets  # noqa: PLC0415 - only mistakes pay for it
 
         return without_secrets(super().__str__())
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def lazy(
     package: str, homes: Mapping[str, str], require: Callable[[str], None] | None = None
 ) -> Callable[[str], object]:
-    """Return a package's `__getattr__`.
+    """Return a package's `__getattr__`, and let `dir` list the names that load at first use.
 
     Args:
         package: its `__name__`.
@@ -23,6 +23,7 @@ def lazy(
         require: is called with a name before its module is loaded, and may raise what is missing.
 
     """
+    module = sys.modules[package]
 
     def load(name: str) -> object:
         if name not in homes:
@@ -30,9 +31,10 @@ def lazy(
         if require is not None:
             require(name)
         value: object = getattr(import_module(f".{homes[name]}", package), name)
-        setattr(sys.modules[package], name, value)
+        setattr(module, name, value)
         return value
 
+    vars(module)["__dir__"] = lambda: sorted({*vars(module), *homes})
     return load
 
 

@@ -15,7 +15,7 @@ from judgeharness_integrations.judging import adapters as registry
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, adapters, find_adapter
 from judgeharness_integrations.judging.config import Config, build_cases, build_harness_options, load_config
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.testing import ScriptedJudge
 
 

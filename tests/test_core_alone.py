@@ -93,7 +93,7 @@ def _command(copy: Path, cwd: Path, *arguments: str) -> str:
 def _core(graph: Any) -> set[Path]:
     """Return the files of what one evaluation needs; packages are imported with their modules."""
     files: set[Path] = set()
-    left, seen = [f"{CORE}.judging.harness", f"{CORE}.judging.chatmodels"], set()
+    left, seen = [f"{CORE}.judging.harness"], set()
     while left:
         module = left.pop()
         if module in seen or not module:

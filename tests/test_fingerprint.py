@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.floats(allow_nan=False)),

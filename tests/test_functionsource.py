@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging.judge import JudgeIdentity, as_judge
+from judgeharness_integrations.judging.judge import JudgeIdentity
 
 Written = Callable[[str], ModuleType]
 

@@ -17,11 +17,11 @@ from pydantic import BaseModel
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.judge import (
     Answer,
     FunctionJudge,
     Judge,
-    as_judge,
     as_judgment,
     call_maybe_async,
     model_family,

@@ -12,8 +12,8 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
 from judgeharness_integrations.analysis.runs.folder import report_of_recorded
-from judgeharness_integrations.judging.judge import as_judge
-from judgeharness_integrations.judging.running import recording, to_file, warned
+from judgeharness_integrations.judging.adapters import as_judge
+from judgeharness_integrations.judging.recording import recording, to_file, warned
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.runfolder import json_lines

@@ -19,8 +19,8 @@ ROOMS = [
 ]
 ADAPTERS = ["judgeharness_adk", "judgeharness_langchain", "judgeharness_langsmith", "judgeharness_openevals"]
 TOP = [
-    *("analysis.design", "analysis.measure", "analysis.result", "analysis.usage", "judging.cases", "judging.judge"),
-    *("judging.plan", "judging.running", "judging.structured"),
+    *("analysis.design", "analysis.fingerprint", "analysis.measure", "analysis.result", "analysis.usage"),
+    *("judging.cases", "judging.judge", "judging.plan", "judging.running", "judging.structured"),
 ]
 
 

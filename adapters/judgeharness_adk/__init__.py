@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from judgeharness_adk.evaluators import (
+    from .evaluators import (
         HarnessedEvaluator,
         HarnessedFinalResponseMatchV2Evaluator,
         HarnessedHallucinationsV1Evaluator,
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         HarnessedRubricBasedMultiTurnTrajectoryEvaluator,
         HarnessedRubricBasedToolUseV1Evaluator,
     )
-    from judgeharness_adk.measuring import observe
-    from judgeharness_adk.registering import Registration, register
-    from judgeharness_adk.results import AdkResults, load_results
+    from .measuring import observe
+    from .registering import Registration, register
+    from .results import AdkResults, load_results
 
 __all__ = [
     "AdkResults",
@@ -68,10 +68,10 @@ _METRICS = (
 def __getattr__(name: str) -> object:
     if name not in _HOMES and name not in _METRICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from judgeharness_adk.adapter import ADAPTER  # noqa: PLC0415
+    from .adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
-    from judgeharness_adk._seams import loading  # noqa: PLC0415
+    from ._seams import loading  # noqa: PLC0415
 
     with loading():
         home = import_module(f"{__name__}.{_HOMES.get(name, 'registering')}")

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_adk._seams import TESTED, loading
-from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Rewriter
+
+from ._seams import TESTED, loading
+from .perturbations import PERTURBATIONS
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.adapterkit import Bench
@@ -23,20 +24,20 @@ __all__ = ["ADAPTER", "TESTED"]
 def _build_judge(spec: JudgeSpec) -> Judge:
     with loading(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK says so of its own classes
-        from judgeharness_adk.options import judge_from_spec  # noqa: PLC0415 - imports google-adk
+        from .options import judge_from_spec  # noqa: PLC0415 - imports google-adk
 
         return judge_from_spec(spec)
 
 
 def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
-    from judgeharness_adk.options import rewriter_of  # noqa: PLC0415
+    from .options import rewriter_of  # noqa: PLC0415
 
     return rewriter_of(model, options)
 
 
 def _read_cases(path: Path) -> list[AnswerCase]:
     with loading():
-        from judgeharness_adk.invocations import read_eval_set  # noqa: PLC0415
+        from .invocations import read_eval_set  # noqa: PLC0415
 
     return [*read_eval_set(path)]
 
@@ -44,7 +45,7 @@ def _read_cases(path: Path) -> list[AnswerCase]:
 def _benches() -> Sequence[Bench]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)
-        from judgeharness_adk.bench import benches  # noqa: PLC0415
+        from .bench import benches  # noqa: PLC0415
 
         return benches()
 

@@ -24,14 +24,15 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
 from google.genai.types import Content, Part
 
-from judgeharness_adk.invocations import InvocationCase, invocation_case
-from judgeharness_adk.judges import JUDGES, MetricJudge
-from judgeharness_adk.measuring import observe, observers
-from judgeharness_adk.outcomes import SUFFIX
-from judgeharness_adk.registering import register
 from judgeharness_integrations.judging.adapterkit import Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.judging.harness import JudgeHarness
+
+from .invocations import InvocationCase, invocation_case
+from .judges import JUDGES, MetricJudge
+from .measuring import observe, observers
+from .outcomes import SUFFIX
+from .registering import register
 
 _MODEL = "judgeharness-bench"
 _RUBRIC, _MATCH = "rubric_based_final_response_quality_v1", "final_response_match_v2"

@@ -22,13 +22,18 @@ from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedTo
 from google.adk.evaluation.simulation.per_turn_user_simulator_quality_v1 import PerTurnUserSimulatorQualityV1
 from google.adk.models.llm_response import LlmResponse
 
-from judgeharness_adk import _seams
-from judgeharness_adk.invocations import InvocationCase
-from judgeharness_adk.judges import JUDGES, MetricJudge
-from judgeharness_adk.judges.metrics import ADK_READERS, HallucinationsJudge, judge_for
-from judgeharness_adk.measuring import Judged, measure_invocations, observers
-from judgeharness_adk.models import Hooks, Measured, Reply, samples_of
-from judgeharness_adk.options import (
+from judgeharness_integrations import HarnessResult, JudgeHarness
+from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.verdictlog.encoding import safe_text
+
+from . import _seams
+from .invocations import InvocationCase
+from .judges import JUDGES, MetricJudge
+from .judges.metrics import ADK_READERS, HallucinationsJudge, judge_for
+from .measuring import Judged, measure_invocations, observers
+from .models import Hooks, Measured, Reply, samples_of
+from .options import (
     HarnessBlock,
     Registered,
     block_of,
@@ -37,11 +42,7 @@ from judgeharness_adk.options import (
     harness_of,
     registered_for_this_agent,
 )
-from judgeharness_adk.outcomes import Reporter, Sidecar, unmeasured
-from judgeharness_integrations import HarnessResult, JudgeHarness
-from judgeharness_integrations._errors import JudgeHarnessError
-from judgeharness_integrations.judging.running import fingerprint_parts
-from judgeharness_integrations.verdictlog.encoding import safe_text
+from .outcomes import Reporter, Sidecar, unmeasured
 
 _LOGGER = logging.getLogger("judgeharness_adk")
 _LISTED = 10  # undecided questions that one line of the log names

@@ -19,10 +19,11 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.genai.types import Part
 from pydantic import BaseModel, ValidationError
 
-from judgeharness_adk import _seams
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.verdictlog.encoding import safe_text
+
+from . import _seams
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import Invocation
 
-from judgeharness_adk.invocations import InvocationCase, invocation_case, part_name
-from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Settled, Unready
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError
 from judgeharness_integrations.analysis.usage import known_sum
@@ -22,9 +20,12 @@ from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.judging.execution.observing import Observer, Spans, calling
 from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.verdictlog.row import TOKENS
+
+from .invocations import InvocationCase, invocation_case, part_name
+from .judges import MetricJudge, NoQuestionsError, Settled, Unready
 
 _observers: tuple[Observer, ...] | None = None
 

@@ -30,7 +30,6 @@ from google.genai.types import (
 )
 from pydantic import BaseModel, PrivateAttr
 
-from judgeharness_adk import _seams
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging.answer import NO_TOKENS, ModelAnswer, tokens_of
 from judgeharness_integrations.judging.execution.observing import is_watched, model_span
@@ -38,6 +37,8 @@ from judgeharness_integrations.judging.judge import Answer, text_hash
 from judgeharness_integrations.judging.marks import MARKED_TEXT, TEXT_MARKS, code_of
 from judgeharness_integrations.judging.perturbations import Rewriter
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from . import _seams
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult

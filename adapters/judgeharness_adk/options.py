@@ -21,15 +21,9 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from judgeharness_adk import _seams
-from judgeharness_adk.judges import JUDGES, MetricJudge
-from judgeharness_adk.judges.deciding import RubricDecider
-from judgeharness_adk.judges.metrics import RubricJudge
-from judgeharness_adk.models import config_of, model_rewriter
-from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, rule
+from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.design import PresetCount
 from judgeharness_integrations.analysis.probability.passport import Passport
@@ -41,10 +35,16 @@ from judgeharness_integrations.judging.functionsource import import_object
 from judgeharness_integrations.judging.harness import preset
 from judgeharness_integrations.judging.perturbations import Rewriter, perturbation
 
+from . import _seams
+from .judges import JUDGES, MetricJudge
+from .judges.base import RubricDecider
+from .judges.metrics import RubricJudge
+from .models import config_of, model_rewriter
+from .perturbations import PERTURBATIONS
+
 if TYPE_CHECKING:
     from os import PathLike
 
-    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
 S = TypeVar("S", CalibrationReport, Passport)
 DEFAULT_SIDECAR = ".adk/judgeharness"

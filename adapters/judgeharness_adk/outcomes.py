@@ -20,9 +20,6 @@ from google.adk.evaluation.eval_rubrics import RubricScore
 from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInvocationResult
 from pydantic_core import PydanticSerializationError, to_json
 
-from judgeharness_adk import _seams
-from judgeharness_adk.measuring import Judged
-from judgeharness_adk.options import HarnessBlock, OnAbstain
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.analysis.usage import known_sum, tokens_of
@@ -31,6 +28,10 @@ from judgeharness_integrations.reporting.text import dissent, rationale, shown_o
 from judgeharness_integrations.reporting.text import headline as headline_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+
+from . import _seams
+from .measuring import Judged
+from .options import HarnessBlock, OnAbstain
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_metrics import TokenUsageDetails

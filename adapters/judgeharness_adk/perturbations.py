@@ -7,12 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.judging.perturbations import Perturbation
+from judgeharness_integrations.judging.perturbations import Context, Perturbation
 
 if TYPE_CHECKING:
-    from judgeharness_adk.invocations import InvocationCase
     from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.perturbations import Context
+
+    from .invocations import InvocationCase
 
 _FEWEST = 2
 

@@ -15,11 +15,12 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.llm_as_judge import LlmAsJudge
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
-from judgeharness_adk import _seams
-from judgeharness_adk.evaluators import EVALUATORS, HarnessedEvaluator, evaluator_of, harnessed
-from judgeharness_adk.options import DEFAULT_RULE, Registered, registered_by, registered_for_this_agent, share
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging.adapters import untested
+
+from . import _seams
+from .evaluators import EVALUATORS, HarnessedEvaluator, evaluator_of, harnessed
+from .options import DEFAULT_RULE, Registered, registered_by, registered_for_this_agent, share
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -9,12 +9,12 @@ from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_langchain.decisions import DecisionJudge
-    from judgeharness_langchain.evaluators import EvaluatorJudge
-    from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge, Taxonomy
-    from judgeharness_langchain.loading import load_evaluator
-    from judgeharness_langchain.models import chat_rewriter
-    from judgeharness_langchain.wrapping import harness_evaluator
+    from .decisions import DecisionJudge
+    from .evaluators import EvaluatorJudge
+    from .judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge, Taxonomy
+    from .loading import load_evaluator
+    from .models import chat_rewriter
+    from .wrapping import harness_evaluator
 
 __all__ = [
     "CriteriaJudge",
@@ -46,7 +46,7 @@ _HOMES = {
 
 
 def _require(_: str) -> None:
-    from judgeharness_langchain.adapter import ADAPTER  # noqa: PLC0415
+    from .adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Rewriter
-from judgeharness_langchain.versions import TESTED
+
+from .versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.adapterkit import Bench
@@ -16,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    from judgeharness_langchain.loading import judge_from_spec  # noqa: PLC0415 - imports LangChain
+    from .loading import judge_from_spec  # noqa: PLC0415 - imports LangChain
 
     return judge_from_spec(spec)
 
 
 def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
-    from judgeharness_langchain.loading import chat_model  # noqa: PLC0415
-    from judgeharness_langchain.models import chat_rewriter  # noqa: PLC0415
+    from .loading import chat_model  # noqa: PLC0415
+    from .models import chat_rewriter  # noqa: PLC0415
 
     return chat_rewriter(chat_model(model, options))
 
 
 def _build_model(model: str, options: Mapping[str, Any]) -> ChatModel:
-    from judgeharness_langchain.loading import json_model  # noqa: PLC0415
+    from .loading import json_model  # noqa: PLC0415
 
     return json_model(model, options)
 
@@ -37,23 +38,23 @@ def _build_model(model: str, options: Mapping[str, Any]) -> ChatModel:
 def _recognise(evaluator: object) -> Judge | None:
     wrapped = getattr(evaluator, "judge", None)  # a harnessed one: whom it asks
     if hasattr(evaluator, "ainvoke"):
-        from judgeharness_langchain.decisionmodels import is_decision_model  # noqa: PLC0415 - imports LangChain
+        from .decisionmodels import is_decision_model  # noqa: PLC0415 - imports LangChain
 
         if is_decision_model(evaluator):
-            from judgeharness_langchain.decisions import DecisionJudge  # noqa: PLC0415
+            from .decisions import DecisionJudge  # noqa: PLC0415
 
             return DecisionJudge(evaluator)
     if not (hasattr(evaluator, "evaluate_strings") or hasattr(evaluator, "evaluate_string_pairs")):
         return None
     if isinstance(wrapped, Judge):
         return wrapped
-    from judgeharness_langchain.evaluators import EvaluatorJudge  # noqa: PLC0415 - imports LangChain
+    from .evaluators import EvaluatorJudge  # noqa: PLC0415 - imports LangChain
 
     return EvaluatorJudge.of(evaluator)
 
 
 def _benches() -> Sequence[Bench]:
-    from judgeharness_langchain.bench import benches  # noqa: PLC0415
+    from .bench import benches  # noqa: PLC0415
 
     return benches()
 

@@ -21,9 +21,10 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.marks import code_in, verdict_line
-from judgeharness_langchain.decisions import DecisionJudge
-from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge
-from judgeharness_langchain.wrapping import harness_evaluator
+
+from .decisions import DecisionJudge
+from .judges import CriteriaJudge, PairwiseJudge
+from .wrapping import harness_evaluator
 
 Make: TypeAlias = Callable[[BaseChatModel], Any]
 _QUESTION = "What is the capital of Norway?"
@@ -53,13 +54,13 @@ class ScriptedChat(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         prompt = _prompt(messages)
-        return self._said(self.script.ask(prompt), code_in(prompt), **options)
+        return self._reply(self.script.ask(prompt), code_in(prompt), **options)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         prompt = _prompt(messages)
-        return self._said(await self.script.aask(prompt), code_in(prompt), **options)
+        return self._reply(await self.script.aask(prompt), code_in(prompt), **options)
 
-    def _said(self, label: str, code: str | None, tools: Sequence[str] = (), **_: Any) -> ChatResult:
+    def _reply(self, label: str, code: str | None, tools: Sequence[str] = (), **_: Any) -> ChatResult:
         reply = self.replies.get(label, _UNREADABLE)
         message = (
             AIMessage(content=reply.replace(_CODE, code or ""))

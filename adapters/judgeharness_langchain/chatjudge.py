@@ -22,9 +22,10 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.marks import CALLED, MARKS, VERDICT_LINE, Shown, announced, shown
 from judgeharness_integrations.judging.parsing import last_line_of
 from judgeharness_integrations.judging.questions import DEFAULT_SLOTS
-from judgeharness_langchain.decisionmodels import is_decision_model
-from judgeharness_langchain.kinds import CallOptions, Kind
-from judgeharness_langchain.models import (
+
+from .decisionmodels import is_decision_model
+from .kinds import CallOptions, Kind
+from .models import (
     Mode,
     Output,
     active_cache,
@@ -42,7 +43,7 @@ from judgeharness_langchain.models import (
     template_texts,
     with_tool,
 )
-from judgeharness_langchain.versions import TESTED
+from .versions import TESTED
 
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
@@ -216,7 +217,7 @@ class ChatJudge(ABC):
         if mode == "structured":
             parsed = arguments_of(answer, self._schema(slots))
             return None if parsed is None else self._read_structured(parsed, slots)
-        code = self._shown(case, slots).code if "answer_format" in self.prompt.input_variables else None
+        code = self._laid_out(case, slots).code if "answer_format" in self.prompt.input_variables else None
         said = last_line_of(answer.text, code=code, judged=case.all_texts())
         return self._read_text(said, slots, answer.text) if said else None
 
@@ -249,7 +250,7 @@ class ChatJudge(ABC):
         told = {"run_id": str(config.get("run_id")), **(self.lesson or {})}
         return answer.judgment(answers, warnings=warnings, **told)
 
-    def _shown(self, case: AnswerCase, slots: tuple[str, str]) -> Shown:
+    def _laid_out(self, case: AnswerCase, slots: tuple[str, str]) -> Shown:
         """Return the case as it is shown, under a code that the rest of the prompt does not hold either."""
         told = (case.presentation.instructions or self.instructions, self._verdict_format(slots), *self._fixed)
         return shown(case, slots, told=told)
@@ -260,7 +261,7 @@ class ChatJudge(ABC):
     def _messages(self, case: AnswerCase, slots: tuple[str, str], *, structured: bool = False) -> list[BaseMessage]:
         """Return what the model is told, by how it is to answer."""
         named = self.prompt.input_variables
-        marks, sections, code = self._shown(case, slots)
+        marks, sections, code = self._laid_out(case, slots)
         answer_format = self._answer_format(slots, structured=structured)
         if not structured and not {"sections", "code"} & set(named):
             answer_format = f"{answer_format}\n{announced(code)}"

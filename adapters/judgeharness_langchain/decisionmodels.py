@@ -16,7 +16,8 @@ from judgeharness_integrations._errors import ConfigError, NotInstalledError, Us
 from judgeharness_integrations.judging.answer import NO_TOKENS, ModelAnswer, Tokens, answer_behind, tokens_of
 from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_integrations.judging.questions import Option, Question
-from judgeharness_langchain.models import innermost, model_parameters, sentence, with_innermost
+
+from .models import innermost, model_parameters, sentence, with_innermost
 
 EXTRA = "decisions"
 _CORE, _OPENAI = ("langchain_core", "BaseDecisionModel"), ("langchain_openai", "OpenAIDecisions")

@@ -33,11 +33,12 @@ from judgeharness_integrations.judging.questions import (
     unchanged,
 )
 from judgeharness_integrations.verdictlog.row import TOKENS
-from judgeharness_langchain.decisionmodels import Reply, asked_by, decision_model, parameters_of
-from judgeharness_langchain.judges import CriteriaLike, Taxonomy, ends_of, several_criteria
-from judgeharness_langchain.kinds import CUSTOM_LABELS, CUSTOM_SCORE, LABEL, PAIRWISE, CallOptions, Kind
-from judgeharness_langchain.models import family_of, fitting_case, misfit, model_name
-from judgeharness_langchain.versions import TESTED
+
+from .decisionmodels import Reply, asked_by, decision_model, parameters_of
+from .judges import CriteriaLike, Taxonomy, ends_of, several_criteria
+from .kinds import CUSTOM_LABELS, CUSTOM_SCORE, LABEL, PAIRWISE, CallOptions, Kind
+from .models import family_of, fitting_case, misfit, model_name
+from .versions import TESTED
 
 DecisionShape: TypeAlias = Literal["pairwise", "labels", "scores"]
 _SHAPES: tuple[DecisionShape, ...] = ("pairwise", "labels", "scores")

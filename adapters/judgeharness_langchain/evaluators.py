@@ -26,17 +26,9 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.parsing import described, of_an_array
 from judgeharness_integrations.judging.structured import StructuredCase, own_copy
 from judgeharness_integrations.verdictlog.row import Verdict
-from judgeharness_langchain.kinds import (
-    LANGCHAIN,
-    CallOptions,
-    Kind,
-    compares_by_rule,
-    is_known,
-    kind_of,
-    own_classes,
-    short_name,
-)
-from judgeharness_langchain.models import (
+
+from .kinds import LANGCHAIN, CallOptions, Kind, compares_by_rule, is_known, kind_of, own_classes, short_name
+from .models import (
     active_cache,
     family_of,
     fitting_case,
@@ -49,7 +41,7 @@ from judgeharness_langchain.models import (
     relabelled,
     template_texts,
 )
-from judgeharness_langchain.versions import TESTED
+from .versions import TESTED
 
 _CLASSIC, _CORE = "langchain_classic", "langchain_core"
 _PACKAGES: Mapping[str, tuple[str, ...]] = {  # besides the evaluator's own, what decides its scores

@@ -22,8 +22,9 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from judgeharness_integrations._errors import NotGradedError, UnsupportedEvaluatorError
 from judgeharness_integrations.analysis.result import HarnessResult, raise_where_all_failed
 from judgeharness_integrations.judging.execution.observing import Observer, is_private
-from judgeharness_integrations.judging.running import watchers
-from judgeharness_langchain.kinds import Kept
+from judgeharness_integrations.judging.recording import watchers
+
+from .kinds import Kept
 
 
 class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):

@@ -20,9 +20,10 @@ from judgeharness_integrations.judging.marks import REASONING_PROPERTY
 from judgeharness_integrations.judging.parsing import MARKUP, Grammar, json_of, label_grammar, score_grammar
 from judgeharness_integrations.judging.questions import DEFAULT_RUBRIC, DEFAULT_SLOTS
 from judgeharness_integrations.verdictlog.row import Verdict
-from judgeharness_langchain.chatjudge import ChatJudge, JudgeOptions, Reading
-from judgeharness_langchain.kinds import CUSTOM_LABELS, LABEL, LABELS, PAIRWISE, SCORE
-from judgeharness_langchain.models import object_schema, reasoning_of
+
+from .chatjudge import ChatJudge, JudgeOptions, Reading
+from .kinds import CUSTOM_LABELS, LABEL, LABELS, PAIRWISE, SCORE
+from .models import object_schema, reasoning_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,13 +19,14 @@ from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.tiers import PATIENCE_S
-from judgeharness_langchain.chatjudge import ChatJudge, known_options
-from judgeharness_langchain.decisionmodels import decision_model
-from judgeharness_langchain.decisions import DecisionJudge
-from judgeharness_langchain.evaluators import EvaluatorJudge
-from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
-from judgeharness_langchain.models import LangChainModel, sentence
-from judgeharness_langchain.wrapping import harness_evaluator
+
+from .chatjudge import ChatJudge, known_options
+from .decisionmodels import decision_model
+from .decisions import DecisionJudge
+from .evaluators import EvaluatorJudge
+from .judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
+from .models import LangChainModel, sentence
+from .wrapping import harness_evaluator
 
 _PACKAGES = ("langchain_classic.evaluation", "langchain.evaluation")
 _CHAINS = {

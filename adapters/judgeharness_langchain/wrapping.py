@@ -28,23 +28,18 @@ from judgeharness_integrations.judging.cascading import CascadeJudge
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
-from judgeharness_langchain.chatjudge import ChatJudge
-from judgeharness_langchain.decisionmodels import is_decision_model
-from judgeharness_langchain.decisions import DecisionJudge
-from judgeharness_langchain.evaluators import EvaluatorJudge
-from judgeharness_langchain.faces import (
-    ChainFaces,
-    EvaluatorRunnable,
-    PairwiseStringEvaluator,
-    StringEvaluator,
-    is_chain,
-)
-from judgeharness_langchain.kinds import CUSTOM_LABELS, CallOptions, Kind, NativeValue
+
+from .chatjudge import ChatJudge
+from .decisionmodels import is_decision_model
+from .decisions import DecisionJudge
+from .evaluators import EvaluatorJudge
+from .faces import ChainFaces, EvaluatorRunnable, PairwiseStringEvaluator, StringEvaluator, is_chain
+from .kinds import CUSTOM_LABELS, CallOptions, Kind, NativeValue
 
 
 def harness_entry(result: HarnessResult, verdict: Any, status: str) -> dict[str, Any]:

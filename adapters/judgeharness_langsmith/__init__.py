@@ -5,16 +5,10 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_langsmith.evaluating import HarnessRunEvaluator, harness_comparative
-    from judgeharness_langsmith.labels import HumanLabels, human_labels
-    from judgeharness_langsmith.queueing import (
-        JudgedRuns,
-        evaluator_verdicts,
-        grade_again,
-        queue_abstentions,
-        queue_cases,
-    )
-    from judgeharness_langsmith.tracing import LangSmithTracing, OpenTelemetry
+    from .evaluating import HarnessRunEvaluator, harness_comparative
+    from .labels import HumanLabels, human_labels
+    from .queueing import JudgedRuns, evaluator_verdicts, grade_again, queue_abstentions, queue_cases
+    from .tracing import LangSmithTracing, OpenTelemetry
 
 __all__ = [
     "HarnessRunEvaluator",
@@ -47,7 +41,7 @@ _HOMES = {
 
 
 def _require(name: str) -> None:
-    from judgeharness_langsmith.adapter import ADAPTER  # noqa: PLC0415
+    from .adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require("otel" if name == "OpenTelemetry" else None)
 

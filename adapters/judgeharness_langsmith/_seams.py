@@ -16,7 +16,8 @@ from langsmith.schemas import Run, TracerSession
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.adapters import seam
-from judgeharness_langsmith.versions import TESTED
+
+from .versions import TESTED
 
 _MOST = 100  # ids a request
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_langsmith.versions import TESTED
+
+from .versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.adapterkit import Bench
@@ -24,7 +25,7 @@ def _build_judge(spec: JudgeSpec) -> Judge:
 
 
 def _benches() -> Sequence[Bench]:
-    from judgeharness_langsmith.bench import benches  # noqa: PLC0415
+    from .bench import benches  # noqa: PLC0415
 
     return benches()
 
@@ -33,7 +34,7 @@ def _observer() -> Observer | None:
     """Return an observer where LangSmith traces, "local" tracing included: what is judged is then kept from it."""
     if not _traces() or "langsmith" in ADAPTER.missing():
         return None
-    from judgeharness_langsmith.tracing import LangSmithTracing  # noqa: PLC0415 - not while tracing is off
+    from .tracing import LangSmithTracing  # noqa: PLC0415 - not while tracing is off
 
     return LangSmithTracing()
 

@@ -21,7 +21,8 @@ from judgeharness_integrations.judging.adapterkit import GARBAGE, Bench, Evaluat
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_langsmith.evaluating import HarnessComparative, HarnessRunEvaluator, harness_comparative
+
+from .evaluating import HarnessComparative, HarnessRunEvaluator, harness_comparative
 
 _KEY = "right"
 _QUESTION = "What is the capital of Norway?"

@@ -27,9 +27,10 @@ from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, attachments_in, structured_case
-from judgeharness_langsmith._seams import fetching_attachments
-from judgeharness_langsmith.feedback import Family, Writers, comment_of
-from judgeharness_langsmith.runjudge import (
+
+from ._seams import fetching_attachments
+from .feedback import Family, Writers, comment_of
+from .runjudge import (
     COMPARES,
     Calibration,
     ComparingJudge,
@@ -41,7 +42,7 @@ from judgeharness_langsmith.runjudge import (
     judge_of_runs,
     keys_in_source,
 )
-from judgeharness_langsmith.tracing import traced, without_words
+from .tracing import traced, without_words
 
 
 class Turns:

@@ -30,8 +30,9 @@ from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import headline, shown_order
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text, voting
-from judgeharness_langsmith.runjudge import Calibration, harness_for, judge_in
-from judgeharness_langsmith.tracing import traced, without_words
+
+from .runjudge import Calibration, harness_for, judge_in
+from .tracing import traced, without_words
 
 _LONGEST_REASON = 2_000  # characters
 NOT_GRADED = "NOT GRADED"

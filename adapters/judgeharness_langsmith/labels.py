@@ -19,8 +19,9 @@ from judgeharness_integrations.judging.calibrating import CalibrationSet, Labele
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.verdictlog.encoding import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
-from judgeharness_langsmith._seams import runs_by_id
-from judgeharness_langsmith.evaluating import Prepare, default_case, prepared_case
+
+from ._seams import runs_by_id
+from .evaluating import Prepare, default_case, prepared_case
 
 Scores: TypeAlias = Literal["labels", "numbers"]
 Source: TypeAlias = Literal["app", "api"]
@@ -59,7 +60,7 @@ def said_by_people(feedback: Iterable[Feedback], sources: Collection[str] = SOUR
     skipped: Counter[str] = Counter()
     last: dict[tuple[str, str], Said] = {}
     for one in sorted(feedback, key=lambda one: (one.modified_at, one.created_at)):
-        said = _said(one, sources)
+        said = _label_of(one, sources)
         if isinstance(said, str):
             skipped[said] += 1
             continue
@@ -68,7 +69,7 @@ def said_by_people(feedback: Iterable[Feedback], sources: Collection[str] = SOUR
     return _with_distinct_names(list(last.values())), +skipped
 
 
-def _said(one: Feedback, sources: Collection[str]) -> Said | str:
+def _label_of(one: Feedback, sources: Collection[str]) -> Said | str:
     """Return what a person said, or why it is not a label of a run."""
     if one.run_id is None:
         return "on no run"

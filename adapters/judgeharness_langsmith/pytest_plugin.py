@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_langsmith.feedback import Measure
-from judgeharness_langsmith.runjudge import Calibration
+
+from .feedback import Measure
+from .runjudge import Calibration
 
 
 class Harnessed:

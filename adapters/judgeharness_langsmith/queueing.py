@@ -19,10 +19,11 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, most_probable
-from judgeharness_langsmith._seams import quietly, runs_by_id
-from judgeharness_langsmith.evaluating import HarnessRunEvaluator, Prepare
-from judgeharness_langsmith.feedback import NOT_GRADED
-from judgeharness_langsmith.labels import (
+
+from ._seams import quietly, runs_by_id
+from .evaluating import HarnessRunEvaluator, Prepare
+from .feedback import NOT_GRADED
+from .labels import (
     as_id,
     cases_of,
     examples_by_id,

@@ -20,7 +20,7 @@ from langsmith.schemas import Example, Run
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.judging.adapterkit import captured, check_harness, standard_for
-from judgeharness_integrations.judging.adapters import recognised
+from judgeharness_integrations.judging.adapters import as_judge, recognised
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.execution.preparing import value_digest
 from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
@@ -32,7 +32,6 @@ from judgeharness_integrations.judging.judge import (
     JudgeIdentity,
     Judgment,
     Probe,
-    as_judge,
     as_judgment,
     call_maybe_async,
 )
@@ -189,7 +188,7 @@ class RunJudge(_FunctionOfRuns):
     async def judge(self, probe: Probe) -> Judgment:
         """Call the function once, with copies of its own."""
         case = probe.case
-        return await self._asked(case.arguments() if isinstance(case, RunCase) else _told(case), _judgment)
+        return await self._asked(case.arguments() if isinstance(case, RunCase) else _arguments_of_case(case), _judgment)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +266,9 @@ class ComparingJudge(_FunctionOfRuns):
             first, second = case.first.arguments(), case.second.arguments()
         else:
             shared = {"case_id": case.case_id, "input": case.input, "reference": case.reference}
-            first, second = (_told(AnswerCase(output=text, **shared)) for text in (case.output, case.output_b))
+            first, second = (
+                _arguments_of_case(AnswerCase(output=text, **shared)) for text in (case.output, case.output_b)
+            )
         runs = [first["run"], second["run"]]
         values = first | {"runs": runs, "outputs": [first["outputs"], second["outputs"]]}
         return await self._asked(values, partial(_preference, [run.id for run in runs]))
@@ -335,7 +336,7 @@ def _arguments(run: Run, example: Example | None) -> dict[str, Any]:
     return {"run": run, "example": example, "outputs": run.outputs or {}, **by_example}
 
 
-def _told(case: AnswerCase) -> dict[str, Any]:
+def _arguments_of_case(case: AnswerCase) -> dict[str, Any]:
     """Return the arguments for a case that was made of no run, of a calibration set say."""
     inputs: Any = case.input
     outputs: Any = case.output

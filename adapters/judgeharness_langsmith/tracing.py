@@ -28,7 +28,8 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import model_family
 from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
-from judgeharness_langsmith.versions import TESTED
+
+from .versions import TESTED
 
 
 def without_words(result: HarnessResult) -> HarnessResult:

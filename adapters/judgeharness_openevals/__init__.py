@@ -9,13 +9,9 @@ from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_openevals.judges import OpenevalsJudge
-    from judgeharness_openevals.pairwise import (
-        PAIRWISE_PROMPT,
-        create_async_harnessed_pairwise_judge,
-        create_harnessed_pairwise_judge,
-    )
-    from judgeharness_openevals.wrapping import harness_judge
+    from .judges import OpenevalsJudge
+    from .pairwise import PAIRWISE_PROMPT, create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
+    from .wrapping import harness_judge
 
 __all__ = [
     "PAIRWISE_PROMPT",
@@ -37,7 +33,7 @@ _HOMES = {
 
 
 def _require(_: str) -> None:
-    from judgeharness_openevals.adapter import ADAPTER  # noqa: PLC0415
+    from .adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
 

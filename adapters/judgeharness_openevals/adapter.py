@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_openevals.versions import TESTED
+
+from .versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.adapterkit import Bench
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    from judgeharness_openevals.wrapping import judge_from_spec  # noqa: PLC0415 - imports openevals
+    from .wrapping import judge_from_spec  # noqa: PLC0415 - imports openevals
 
     return judge_from_spec(spec)
 
 
 def _recognise(evaluator: object) -> Judge | None:
-    from judgeharness_openevals.wrapping import recognise  # noqa: PLC0415
+    from .wrapping import recognise  # noqa: PLC0415
 
     return recognise(evaluator)
 
 
 def _benches() -> Sequence[Bench]:
-    from judgeharness_openevals.bench import benches  # noqa: PLC0415
+    from .bench import benches  # noqa: PLC0415
 
     return benches()
 

@@ -37,8 +37,9 @@ from judgeharness_integrations.judging.functionsource import UnreadableError, so
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, call_maybe_async
 from judgeharness_integrations.judging.parsing import object_of, quoted_keys
 from judgeharness_integrations.judging.structured import StructuredCase, value_text
-from judgeharness_openevals._seams import closure_of, marked, outside_test_case
-from judgeharness_openevals.introspecting import Introspected, unwrapped
+
+from ._seams import closure_of, marked, outside_test_case
+from .introspecting import Introspected, unwrapped
 
 BaseCache.register(NamespacedCache)
 

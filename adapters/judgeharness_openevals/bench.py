@@ -22,9 +22,10 @@ from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.structured import structured_case
-from judgeharness_openevals._seams import agentevals_factories
-from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
-from judgeharness_openevals.wrapping import harness_judge
+
+from ._seams import agentevals_factories
+from .pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
+from .wrapping import harness_judge
 
 Faces: TypeAlias = tuple[Any, Any]  # an evaluator, sync and async
 _QUESTION = "What is the capital of Norway?"
@@ -71,12 +72,12 @@ class ScriptedChat(BaseChatModel):
         return self.bind(tools=[tool["title"] for tool in tools], **options)
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
-        return self._said(self.script.ask(_prompt(messages)), options["tools"])
+        return self._reply(self.script.ask(_prompt(messages)), options["tools"])
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
-        return self._said(await self.script.aask(_prompt(messages)), options["tools"])
+        return self._reply(await self.script.aask(_prompt(messages)), options["tools"])
 
-    def _said(self, label: str, tools: Sequence[str]) -> ChatResult:
+    def _reply(self, label: str, tools: Sequence[str]) -> ChatResult:
         message = AIMessage(content=_UNREADABLE)
         if label in self.replies:
             call = ToolCall(name=tools[0], args=self.replies[label], id="1")
@@ -186,7 +187,7 @@ class _Kind:
         return one(prompt=_PROMPT, judge=model), other(prompt=_PROMPT, judge=model)
 
 
-def _said(text: str) -> list[dict[str, str]]:
+def _messages(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
 
 
@@ -195,7 +196,7 @@ def _kinds() -> Iterator[_Kind]:
     yield _Kind(faces=(create_code_llm_as_judge, create_async_code_llm_as_judge))
     made = {factory.__name__: factory for factory in agentevals_factories()}
     if (one := made.get("create_trajectory_llm_as_judge")) is not None:
-        yield _Kind(faces=(one, made["create_async_trajectory_llm_as_judge"]), shown=_said)
+        yield _Kind(faces=(one, made["create_async_trajectory_llm_as_judge"]), shown=_messages)
 
 
 def _compared(model: BaseChatModel, harness: JudgeHarness) -> Faces:

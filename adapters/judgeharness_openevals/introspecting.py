@@ -28,7 +28,8 @@ from judgeharness_integrations.judging.chatmodels import model_name, model_param
 from judgeharness_integrations.judging.judge import JudgeIdentity, model_family, text_hash
 from judgeharness_integrations.judging.structured import own_copy
 from judgeharness_integrations.verdictlog.row import is_number
-from judgeharness_openevals._seams import agentevals_factories, closure_of
+
+from ._seams import agentevals_factories, closure_of
 
 _CLIENTS = {"AsyncAPIClient": True, "SyncAPIClient": False}  # OpenAI's: whether it is async
 

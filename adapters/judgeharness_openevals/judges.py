@@ -16,9 +16,10 @@ from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgm
 from judgeharness_integrations.judging.parsing import REASONING, numbered
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, structured_case
 from judgeharness_integrations.verdictlog.row import is_number
-from judgeharness_openevals.asking import Asker, Comparison, comparison_of, identity_of, is_of_framework
-from judgeharness_openevals.introspecting import PASS_FAIL, SCORE, Introspected, Protocol, introspect, unwrapped
-from judgeharness_openevals.versions import TESTED
+
+from .asking import Asker, Comparison, comparison_of, identity_of, is_of_framework
+from .introspecting import PASS_FAIL, SCORE, Introspected, Protocol, introspect, unwrapped
+from .versions import TESTED
 
 Shape: TypeAlias = Literal["single", "list", "raw"]
 VALUE = "value"  # where LangSmith has what is no number

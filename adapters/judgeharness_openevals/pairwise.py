@@ -31,11 +31,12 @@ from judgeharness_integrations.judging.marks import (
     marked,
 )
 from judgeharness_integrations.judging.structured import structured_case, value_text
-from judgeharness_openevals.asking import Asker
-from judgeharness_openevals.introspecting import Introspected, template_names
-from judgeharness_openevals.judges import for_prompt
-from judgeharness_openevals.results import Native, comment_on, measurement, one_verdict
-from judgeharness_openevals.versions import TESTED
+
+from .asking import Asker
+from .introspecting import Introspected, template_names
+from .judges import for_prompt
+from .results import Native, comment_on, measurement, one_verdict
+from .versions import TESTED
 
 PAIRWISE_PROMPT = """You compare two answers to the same task and decide which one is better: more helpful, more \
 correct, more relevant, and closer to what the task asks for. The order of the answers and their length say nothing \
@@ -102,20 +103,20 @@ class PreferenceJudge:
         """Return why the judge cannot judge a case, None when it can."""
         if not isinstance(case, PairwiseCase):
             return "it compares two answers and the case has one"
-        lacking = sorted((self.details.variables or frozenset()) - self._shown(case)[0].keys())
+        lacking = sorted((self.details.variables or frozenset()) - self._prompt_values(case)[0].keys())
         return f"its prompt names {' and '.join(lacking)}, which the case lacks" if lacking else None
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
         if (reason := self.fits(probe.case)) is not None:
             raise CaseError(f"{self.name} cannot judge case {case_id_of(probe.case)!r}: {reason}.")
-        values, code = self._shown(probe.case)
+        values, code = self._prompt_values(probe.case)
         asked = await self.asker.ask(probe, values, code=code)
         answer = _preference(asked.native)
         answer = asked.unusable() or answer
         return asked.judgment((replace(answer, criterion=self.key),))
 
-    def _shown(self, case: PairwiseCase) -> tuple[dict[str, Any], str]:
+    def _prompt_values(self, case: PairwiseCase) -> tuple[dict[str, Any], str]:
         """Return what the prompt may name, the texts between marks that carry a code none of them holds; the code."""
         named = self.details.variables or frozenset()
         more = {**case.attributes, **getattr(case, "extra", {})}
@@ -251,7 +252,7 @@ def create_harnessed_pairwise_judge(
     check_on_not_graded(on_not_graded)
     asked = preference_judge(model, judge, prompt, feedback_key, system=system, use_reasoning=use_reasoning)
     chosen = (harness or JudgeHarness.standard("pairwise")).with_calibration(calibration)
-    told = _told(asked, chosen, on_not_graded)
+    told = _options(asked, chosen, on_not_graded)
 
     def evaluate(*, inputs: Any = None, outputs: Sequence[Any], reference_outputs: Any = None, **kwargs: Any) -> Native:
         """Compare two answers."""
@@ -267,7 +268,7 @@ def create_async_harnessed_pairwise_judge(**options: Any) -> Any:
     """Return the same evaluator, async; see `create_harnessed_pairwise_judge`."""
     made = create_harnessed_pairwise_judge(**options)
     asked, chosen = made.judge, made.harness
-    told = _told(asked, chosen, options.get("on_not_graded", "raise"))
+    told = _options(asked, chosen, options.get("on_not_graded", "raise"))
 
     async def evaluate(
         *, inputs: Any = None, outputs: Sequence[Any], reference_outputs: Any = None, **kwargs: Any
@@ -322,7 +323,7 @@ class _Pair:
         )
 
 
-def _told(judge: PreferenceJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> dict[str, Any]:
+def _options(judge: PreferenceJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> dict[str, Any]:
     """Return what `one_verdict` is told besides name and arguments."""
     return {"key": judge.key, "observers": harness.observers, "on_not_graded": on_not_graded}
 

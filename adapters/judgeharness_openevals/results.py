@@ -16,14 +16,15 @@ from judgeharness_integrations.analysis.result import (
 )
 from judgeharness_integrations.judging.execution.observing import Observer, is_private, is_rooted
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION
-from judgeharness_integrations.judging.running import watchers
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import without_content
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.text import shown_order, undecided_reason
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, verdict_to_json
-from judgeharness_openevals._seams import in_test_case
-from judgeharness_openevals.introspecting import PASS_FAIL, SCORE
-from judgeharness_openevals.judges import VALUE, OpenevalsJudge, Sample, field_of, score_of
+
+from ._seams import in_test_case
+from .introspecting import PASS_FAIL, SCORE
+from .judges import VALUE, OpenevalsJudge, Sample, field_of, score_of
 
 Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
 _Part: TypeAlias = Mapping[str, Any]

@@ -30,10 +30,11 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.structured import StructuredCase, structured_case
 from judgeharness_integrations.judging.tiers import PATIENCE_S
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_openevals.introspecting import PROTOCOL, Protocol, chat_model, unwrapped
-from judgeharness_openevals.judges import OpenevalsJudge
-from judgeharness_openevals.pairwise import PAIRWISE_PROMPT, PreferenceJudge, preference_judge
-from judgeharness_openevals.results import Native, native_result, one_verdict
+
+from .introspecting import PROTOCOL, Protocol, chat_model, unwrapped
+from .judges import OpenevalsJudge
+from .pairwise import PAIRWISE_PROMPT, PreferenceJudge, preference_judge
+from .results import Native, native_result, one_verdict
 
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
 
@@ -126,13 +127,13 @@ class _Evaluation:
 
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
-        with one_verdict(judge.run_name, arguments, **self._told) as ended:
+        with one_verdict(judge.run_name, arguments, **self._verdict_options) as ended:
             result = self.harness.evaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
     async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
-        with one_verdict(judge.run_name, arguments, **self._told) as ended:
+        with one_verdict(judge.run_name, arguments, **self._verdict_options) as ended:
             result = await self.harness.aevaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
@@ -140,7 +141,7 @@ class _Evaluation:
         return self.judge.bound(own_reading=self._bare)
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _verdict_options(self) -> dict[str, Any]:
         logs = self.judge.details is None or not self.judge.details.raw
         watching, choice = self.harness.observers, self.on_not_graded
         return {"key": self.judge.key, "observers": watching, "logs": logs, "on_not_graded": choice}

@@ -8,13 +8,14 @@ from operator import attrgetter
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.rules import rule
-from judgeharness_integrations.analysis.calibration.rates import rate_document
-from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
-from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
+
+from .aggregation.rules import rule
+from .calibration.rates import rate_document
+from .calibration.saved import SavedMeasurement
+from .design import Design
+from .result import CriterionResult, Distribution, HarnessResult, boundary
 
 RESULT_SCHEMA = "judgeharness.result/1"
 RECORDED_SCHEMA = "judgeharness.recorded/1"

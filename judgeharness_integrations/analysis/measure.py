@@ -8,18 +8,14 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import fields, replace
 from typing import Any
 
-from judgeharness_integrations.analysis.aggregation.curtailing import settled, unbiased_rate
-from judgeharness_integrations.analysis.aggregation.folds import Decision, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    DEFAULT_CRITERION,
-    Tally,
-    TallyOfOne,
-    by_criterion,
-    tallied,
-)
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, decide
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.aggregation.statistics import (
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting
+
+from .aggregation.curtailing import settled, unbiased_rate
+from .aggregation.folds import Decision, not_graded
+from .aggregation.grouping import DEFAULT_CRITERION, Tally, TallyOfOne, by_criterion, tallied
+from .aggregation.rules import Rule, RuleLike, decide
+from .aggregation.rules import rule as named_rule
+from .aggregation.statistics import (
     agreement,
     chance_consistency,
     distance_share,
@@ -27,20 +23,13 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     modal_share,
     pair_disagreement,
 )
-from judgeharness_integrations.analysis.calibration.population import (
-    CaseFacts,
-    Decided,
-    case_columns,
-    column_text,
-    lengths_of,
-)
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.probability.distributions import distance
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary, RunState
-from judgeharness_integrations.analysis.usage import usage_of_rows
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting
+from .calibration.population import CaseFacts, Decided, case_columns, column_text, lengths_of
+from .calibration.saved import CalibrationReport, CalibrationState
+from .certifying.certificate import Certificate
+from .design import Design
+from .probability.maps import distance
+from .result import CriterionResult, HarnessResult, PerturbationSummary, RunState
+from .usage import usage_of_rows
 
 __all__ = ["QUOTED_ERROR", "facts_of_result", "measure", "measure_criterion", "remeasure", "uncertified"]
 
@@ -241,7 +230,7 @@ def measure(
         probe_rows=() if len(votes) == len(rows) else tuple(row for row in rows if is_probe(row.perturbation)),
         temperature=temperature,
         unasked=tuple(remaining) if design.curtail else (),
-        warnings=tuple(dict.fromkeys((*_said(rows), *_unusable(calibration, calibration_state, results)))),
+        warnings=tuple(dict.fromkeys((*_warnings(rows), *_unusable(calibration, calibration_state, results)))),
         calibration=calibration,
         calibration_state=calibration_state,
         **ending,
@@ -253,12 +242,12 @@ def measure(
 def _certified(result: HarnessResult, certificate: Certificate | None, state: CalibrationState | None) -> HarnessResult:
     if certificate is None or state is None:
         return result
-    from judgeharness_integrations.analysis.certifying.applying import certified  # noqa: PLC0415 - few are certified
+    from .certifying.applying import certified  # noqa: PLC0415 - few are certified
 
     return certified(result, certificate, state)
 
 
-def _said(rows: Sequence[VerdictRow]) -> Iterator[str]:
+def _warnings(rows: Sequence[VerdictRow]) -> Iterator[str]:
     return (str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)
 
 

@@ -9,19 +9,20 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
-from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.certifying.turns import asked_after
-from judgeharness_integrations.analysis.design import Design, RuleFixed
-from judgeharness_integrations.analysis.document import EVIDENCE_TEXTS, RESULT_SCHEMA
-from judgeharness_integrations.analysis.measure import measure
-from judgeharness_integrations.analysis.result import HarnessResult, RunState
 from judgeharness_integrations.verdictlog.decoding import decode
 from judgeharness_integrations.verdictlog.encoding import COLUMNS
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Text, misplaced
+
+from .aggregation.rules import RULE_NAMES, Rule, RuleLike
+from .aggregation.rules import rule as named_rule
+from .calibration.saved import CalibrationReport, CalibrationState
+from .certifying.cascade import asked_after
+from .certifying.certificate import Certificate
+from .design import Design, RuleFixed
+from .document import EVIDENCE_TEXTS, RESULT_SCHEMA
+from .measure import measure
+from .result import HarnessResult, RunState
 
 _Distance: TypeAlias = Annotated[Number, Field(ge=0)]
 _Scalar: TypeAlias = Text | bool | int | float | None
@@ -257,7 +258,7 @@ def _passport(document: Mapping[str, Any]) -> Rule | None:
         return None
     if data is None:
         raise _damaged("its 'passport_report' is missing")
-    from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+    from .probability.passport import Passport  # noqa: PLC0415 - few have one
 
     passport = Passport.from_dict(data)
     if passport.digest != summary.get("digest"):

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import AmbiguousResultError, NotGradedError, UsageError
 from judgeharness_integrations._lazy import Rendered, renderer
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.aggregation.statistics import Independence
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-from judgeharness_integrations.analysis.calibration.population import column_text
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.design import Design, RuleFixed
-from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import RETEST, Verdict, VerdictRow, is_number, verdict_text
+
+from .aggregation.folds import Status
+from .aggregation.statistics import Independence
+from .calibration.measure import CriterionCalibration
+from .calibration.population import column_text
+from .calibration.saved import CalibrationReport, CalibrationState
+from .certifying.certificate import Certificate
+from .design import Design, RuleFixed
+from .usage import Usage
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+    from .aggregation.rules import RuleLike
 
 __all__ = [
     "CriterionResult",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaln, logsumexp
 
-from judgeharness_integrations.analysis.statistics.paired import bisected, last, log_ways
+from .statistics.paired import bisected, last, log_ways
 
 __all__ = [
     "drift_evidence",

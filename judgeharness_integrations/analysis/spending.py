@@ -7,19 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeAlias
 
-from judgeharness_integrations.analysis.usage import (
-    UNREPORTED,
-    Billed,
-    Price,
-    Spent,
-    billed,
-    known_sum,
-    summed,
-    tier_name,
-    tokens_of,
-)
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import TOKENS, ModelUsage, VerdictRow
+
+from .usage import UNREPORTED, Billed, Price, Spent, billed, known_sum, summed, tier_name, tokens_of
 
 STANDARD: Final = "standard"
 ASKED_TIER: Final = "asked_tier"  # attribute of a row: the tier that was asked
@@ -56,10 +47,10 @@ class ServedTiers:
         return [
             f"{counted(calls, 'call')} asked at tier {tier}: {', '.join(told)}"
             for tier, calls in self.asked.items()
-            if (told := list(self._told(tier)))
+            if (told := list(self._served_elsewhere(tier)))
         ]
 
-    def _told(self, tier: str) -> Iterator[str]:
+    def _served_elsewhere(self, tier: str) -> Iterator[str]:
         for (asked, served), count in self.otherwise.items():
             if asked == tier:
                 refused = self.refused[tier] if served == STANDARD else 0

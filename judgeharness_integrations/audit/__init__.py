@@ -5,17 +5,9 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.audit.labels import (
-        Assignment,
-        AuditLabel,
-        AuditLog,
-        NoiseRate,
-        assign,
-        audit_columns,
-        noise_rate,
-        read_labels,
-    )
     from judgeharness_integrations.benchmark.results.curation import Suspect, by_joint_correctness, strong_miss_weak_hit
+
+    from .labels import Assignment, AuditLabel, AuditLog, NoiseRate, assign, audit_columns, noise_rate, read_labels
 
 __all__ = [
     "Assignment",

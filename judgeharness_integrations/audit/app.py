@@ -15,20 +15,20 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotInstalledError, UsageError
-from judgeharness_integrations.audit.pages import FormError, Pages, Selection, Shown, posted_form, read_label
 from judgeharness_integrations.reporting.html.frame import script
 
+from .pages import FormError, Pages, Selection, Shown, posted_form, read_label
+
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from judgeharness_integrations.audit.source import AuditSource, Item
+    from .source import AuditSource, Item
 
 _METHODS: Final = "Pages are read, labels are posted."
 _MESSAGES: Final = {404: "There is no such page.", 405: _METHODS}

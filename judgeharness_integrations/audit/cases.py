@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.labels import storing_labels
-from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
+from judgeharness_integrations.judging.casefiles import cases_of_run
 from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.judging.perturbations import position_swap
-from judgeharness_integrations.judging.runcases import cases_of_run
 from judgeharness_integrations.labelling.labellog import LabelLog
 from judgeharness_integrations.labelling.questions import Question, check_kind, kind_of, questions
 from judgeharness_integrations.labelling.resultsheets import Answers, answers_for, item_of
@@ -27,6 +25,9 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, json_lines, read_mark, record_of
+
+from .labels import storing_labels
+from .source import Answering, CaseView, Choice, Item, Progress, Tone
 
 _ORDER: Final = "drawn"
 _SWAP = position_swap()

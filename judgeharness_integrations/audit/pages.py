@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, urlencode
 from markupsafe import Markup, escape
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
 from judgeharness_integrations.reporting.html.frame import environment, visible
+
+from .source import Answering, AuditSource, Choice, Item, PairView, Tone
 
 if TYPE_CHECKING:
     from jinja2 import Environment

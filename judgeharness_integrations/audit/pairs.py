@@ -9,7 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.audit.labels import (
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
+from judgeharness_integrations.benchmark.results.curation import by_joint_correctness, strong_miss_weak_hit
+from judgeharness_integrations.reporting.html.charts import interval_text, percent
+from judgeharness_integrations.verdictlog.encoding import counted
+
+from .labels import (
     Assignment,
     NoiseRate,
     PairLabel,
@@ -19,12 +25,7 @@ from judgeharness_integrations.audit.labels import (
     read_assignment,
     read_labels,
 )
-from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, PairView, Progress
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
-from judgeharness_integrations.benchmark.results.curation import by_joint_correctness, strong_miss_weak_hit
-from judgeharness_integrations.reporting.html.charts import interval_text, percent
-from judgeharness_integrations.verdictlog.encoding import counted
+from .source import Answering, Choice, Fact, Item, PairView, Progress
 
 if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from judgeharness_integrations.benchmark.pair import (
     Behaviour,
@@ -25,15 +25,13 @@ from judgeharness_integrations.benchmark.results.judgments import (
     SCORE,
     TURN,
     TYPE,
+    JointCell,
     Mode,
     gold_of,
     side_gold,
     turn_label,
 )
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.benchmark.results.judgments import JointCell
 
 __all__ = [
     "Answering",

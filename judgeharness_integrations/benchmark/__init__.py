@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.benchmark.documents import read_documents
-    from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
-    from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge, pair_case
-    from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
-    from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
+    from .documents import read_documents
+    from .folder import BenchmarkFolder, Settings
+    from .judges import ConversationJudge, PairJudge, pair_case
+    from .pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
+    from .taxonomy import load_taxonomy
 
 __all__ = [
     "BenchmarkFolder",

@@ -14,19 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.usage import spent_by
-from judgeharness_integrations.benchmark.folder import Asked, Journal
-from judgeharness_integrations.benchmark.pair import (
-    Behaviour,
-    Blueprints,
-    Chunk,
-    Conditions,
-    Document,
-    FailureType,
-    Taxonomy,
-    Which,
-    chunks_of,
-    clean,
-)
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, FunctionModel, Prompt, parsed_object
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.limiter import limiter_for
@@ -34,6 +21,9 @@ from judgeharness_integrations.judging.execution.observing import Spans
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 from judgeharness_integrations.judging.marks import MARKS, material_of
+
+from .folder import Asked, Journal
+from .pair import Behaviour, Blueprints, Chunk, Conditions, Document, FailureType, Taxonomy, Which, chunks_of, clean
 
 _T = TypeVar("_T")
 READINGS: Final = 3

@@ -12,24 +12,15 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
 
 from judgeharness_integrations._errors import ConfigError, LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.asker import TEXT, Asker, UnreadableError, object_of, prompt
-from judgeharness_integrations.benchmark.documents import found_files, text_of_file
-from judgeharness_integrations.benchmark.folder import write_whole
-from judgeharness_integrations.benchmark.pair import Record, Taxonomy, clean, unused_name
-from judgeharness_integrations.benchmark.taxonomy import (
-    KINDS,
-    BehaviourEntry,
-    FailureTypeEntry,
-    Kind,
-    MergedEntry,
-    Name,
-    TaxonomyFile,
-    Text,
-    taxonomy_of,
-)
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 from judgeharness_integrations.judging.config.schema import at_line, first_problem, read_document
 from judgeharness_integrations.verdictlog.files import iter_records
+
+from .asker import TEXT, Asker, UnreadableError, object_of, prompt
+from .documents import found_files, text_of_file
+from .folder import write_whole
+from .pair import Record, Taxonomy, clean, unused_name
+from .taxonomy import KINDS, BehaviourEntry, FailureTypeEntry, Kind, MergedEntry, Name, TaxonomyFile, Text, taxonomy_of
 
 _ENDINGS: Final = (".jsonl", ".txt", ".md")
 CoverState: TypeAlias = Literal["covered", "uncovered", "nothing", "unread"]

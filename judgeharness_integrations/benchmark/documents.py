@@ -19,9 +19,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, Validat
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError, UsageError
-from judgeharness_integrations.benchmark.pair import Chunk, Document, clean, unused_name
 from judgeharness_integrations.judging.config.schema import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
+
+from .pair import Chunk, Document, clean, unused_name
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -20,10 +20,11 @@ from pydantic import Field
 
 from judgeharness_integrations._errors import CaseError, LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.analysis.usage import Spent, known_sum
-from judgeharness_integrations.benchmark.pair import Document, Drawing, Pair, Record, Taxonomy
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+from .pair import Document, Drawing, Pair, Record, Taxonomy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog

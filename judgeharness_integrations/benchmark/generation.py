@@ -8,19 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from judgeharness_integrations.benchmark.asker import (
-    MAYBE_TEXT,
-    ROUND,
-    TEXT,
-    Answer,
-    Asker,
-    Material,
-    UnreadableError,
-    list_of,
-    object_of,
-    prompt,
-)
-from judgeharness_integrations.benchmark.pair import (
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.verdictlog.encoding import counted
+
+from .asker import MAYBE_TEXT, ROUND, TEXT, Answer, Asker, Material, UnreadableError, list_of, object_of, prompt
+from .pair import (
     Blueprint,
     Blueprints,
     Conditions,
@@ -33,10 +25,8 @@ from judgeharness_integrations.benchmark.pair import (
     Which,
     clean,
 )
-from judgeharness_integrations.benchmark.results.checks import form_result, rounds_counted
-from judgeharness_integrations.benchmark.verification import adherence, cascade, coherence, grounding
-from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
-from judgeharness_integrations.verdictlog.encoding import counted
+from .results.checks import form_result, rounds_counted
+from .verification import adherence, cascade, coherence, grounding
 
 _PLANNED: Final = {"round": ROUND, "user": TEXT, "chunk": MAYBE_TEXT, "assistant": TEXT}
 _PLAN: Final = {"sketch": TEXT, "rounds": list_of("planned_round", _PLANNED)}

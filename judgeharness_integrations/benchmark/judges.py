@@ -11,9 +11,15 @@ from functools import cached_property
 from typing import Any, Final
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.benchmark.asker import TEXT, object_of, prompt
-from judgeharness_integrations.benchmark.pair import Conversation, Document, Pair, Side, Taxonomy, chunks_of, clean
-from judgeharness_integrations.benchmark.results.judgments import (
+from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.judging.marks import CODE, CODE_PROPERTY
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
+
+from .asker import TEXT, object_of, prompt
+from .pair import Conversation, Document, Pair, Side, Taxonomy, chunks_of, clean
+from .results.judgments import (
     FLAWED,
     NONE,
     SCORE,
@@ -26,11 +32,6 @@ from judgeharness_integrations.benchmark.results.judgments import (
     side_gold,
     turn_label,
 )
-from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
-from judgeharness_integrations.judging.marks import CODE, CODE_PROPERTY
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
 
 _SIDES: Final = ("A", "B")
 _TAKEN: Final = frozenset({*_SIDES, "TIE", ABSTAIN, NONE})  # labels that mean something else in a log

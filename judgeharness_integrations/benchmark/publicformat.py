@@ -13,7 +13,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.benchmark.pair import (
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+from .pair import (
     Behaviour,
     Blueprint,
     Blueprints,
@@ -30,8 +32,7 @@ from judgeharness_integrations.benchmark.pair import (
     chunks_of,
     clean,
 )
-from judgeharness_integrations.benchmark.taxonomy import RESERVED
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from .taxonomy import RESERVED
 
 _UNKNOWN_GENERATOR: Final = "unknown"
 _NO_DEFINITION: Final = "No definition was given with the pairs that this name was imported with."

@@ -16,10 +16,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.pair import Behaviour, FailureType, Pair, PairState, Record, Taxonomy, clean
-from judgeharness_integrations.benchmark.results.judgments import GROUPS
 from judgeharness_integrations.judging.config.schema import first_problem, read_document
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+from .pair import Behaviour, FailureType, Pair, PairState, Record, Taxonomy, clean
+from .results.judgments import GROUPS
 
 _DEFAULTS = Path(__file__).parent / "defaults"
 _EXAMPLES = {

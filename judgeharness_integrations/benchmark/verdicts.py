@@ -6,18 +6,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.ranking.studying import CutTies
 from judgeharness_integrations.analysis.usage import Billed, Price, Spent, billed, price_of, summed
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder, StepUsage
-from judgeharness_integrations.benchmark.pair import Conditions, Pair, Record, draw_conditions
-from judgeharness_integrations.benchmark.results.checks import FlowRow, Reason, Survival
-from judgeharness_integrations.benchmark.results.curation import Step, curated
-from judgeharness_integrations.benchmark.results.judgments import (
+from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
+
+from .folder import BenchmarkFolder, StepUsage
+from .pair import Conditions, Pair, Record, draw_conditions
+from .results.checks import FlowRow, Reason, Survival
+from .results.curation import Step, curated
+from .results.judgments import (
     JUDGMENTS,
     SCORE,
     JointTable,
@@ -29,11 +31,6 @@ from judgeharness_integrations.benchmark.results.judgments import (
     judgments_of,
     pair_rows,
 )
-from judgeharness_integrations.verdictlog.row import VerdictRow
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import ModelUsage
-
 
 MODES: Final[tuple[Mode, ...]] = ("pairwise", "pointwise")
 _UNREAD: Final[Mapping[str, Any]] = {"reasoning": None, "raw": None, "error": None}

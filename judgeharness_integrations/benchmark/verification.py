@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from judgeharness_integrations.benchmark.asker import (
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
+
+from .asker import (
     FLAG,
     MAYBE_TEXT,
     ROUND,
@@ -28,7 +30,7 @@ from judgeharness_integrations.benchmark.asker import (
     text_of,
     words,
 )
-from judgeharness_integrations.benchmark.pair import (
+from .pair import (
     LAYERS,
     Blueprints,
     Claim,
@@ -41,8 +43,7 @@ from judgeharness_integrations.benchmark.pair import (
     Verification,
     Which,
 )
-from judgeharness_integrations.benchmark.results.checks import Evidence, form_result
-from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
+from .results.checks import Evidence, form_result
 
 
 async def adherence(pair: Pair, material: Material, *, verifier: ChatModel, asker: Asker) -> LayerResult:

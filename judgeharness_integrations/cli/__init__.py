@@ -1,5 +1,5 @@
 """The `judgeharness` command: options stand in light files of their own, what a command does in a file of its name."""
 
-from judgeharness_integrations.cli.app import main
+from .app import main
 
 __all__ = ["main"]

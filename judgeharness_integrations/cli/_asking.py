@@ -15,33 +15,31 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import BudgetError, JudgeHarnessError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import pass_mark
+from judgeharness_integrations.analysis.aggregation.rules import Rule, pass_mark
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.runs.building import told_at_stop
 from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.analysis.spending import Prices, bill_of
 from judgeharness_integrations.analysis.usage import CHEAPER, Billed, Spent, billed, names_of, tier_name
-from judgeharness_integrations.cli._output import append_summary
 from judgeharness_integrations.judging.cascading import Until, drawn_seed, settled
-from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.cases import AnswerCase, Case, CaseFile, Criterion
 from judgeharness_integrations.judging.config import Config, JudgeConfig
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
-from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED
+from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
+
+from ._output import append_summary
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule
     from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
     from judgeharness_integrations.analysis.design import Design
     from judgeharness_integrations.analysis.gates.gate import Expression, GateReport, Gates
     from judgeharness_integrations.analysis.probability.passport import HeldPassport
-    from judgeharness_integrations.judging.cases import Case, CaseFile, Criterion
     from judgeharness_integrations.judging.harness import JudgeHarness
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.row import ModelUsage
-    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 
 def judge_model(judge: Judge, config: JudgeConfig) -> str | None:

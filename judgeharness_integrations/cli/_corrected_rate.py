@@ -35,19 +35,20 @@ from judgeharness_integrations.analysis.calibration.transport import (
     unlike,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.design import design_changes, design_of_rows
+from judgeharness_integrations.analysis.fingerprint import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import replay_anchor
 from judgeharness_integrations.analysis.runs.folder import lost_samples, rule_fixed_of_run
-from judgeharness_integrations.cli._label_options import CorrectedRateRequest
-from judgeharness_integrations.cli._output import asked_of_log, print_json, stop_notes, without_replay_advice
-from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli.calibrate_log import EXPLORATORY
 from judgeharness_integrations.judging.candidates import joined, read_gold
 from judgeharness_integrations.reporting.terminal import console, safe, say, table
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import counted, ends, percent, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+
+from ._label_options import CorrectedRateRequest
+from ._output import asked_of_log, print_json, stop_notes, without_replay_advice
+from ._replay import rule_of
+from .calibrate_log import EXPLORATORY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import (
+
+from ._command import (
     SEVERAL,
     CutTies,
     Labels,
@@ -367,7 +368,7 @@ class CheckRequest:
         if self.html is not None:
             if self.html.is_dir():
                 raise UsageError(f"{self.html} is a folder: give the path of a file as --html.")
-            from judgeharness_integrations.cli._output import check_file  # noqa: PLC0415 - keeps --help fast
+            from ._output import check_file  # noqa: PLC0415 - keeps --help fast
 
             check_file(self.html, option="--html")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from judgeharness_integrations.cli._command import (
+from ._command import (
     SEVERAL,
     ClusterColumn,
     Exclude,

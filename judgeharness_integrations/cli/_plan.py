@@ -24,6 +24,7 @@ from judgeharness_integrations.analysis.planning import (
     GStudy,
     Limits,
     Pilot,
+    PlanningReport,
     gstudy,
     pilot_of,
     planned,
@@ -32,17 +33,17 @@ from judgeharness_integrations.analysis.planning.grid import early_stopping
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import rule_of_run
-from judgeharness_integrations.cli._asking import Asking, asked_tiers, input_of, money_notes
-from judgeharness_integrations.cli._command import names_in
-from judgeharness_integrations.cli._label_options import PlanRequest
-from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, say, show_section, table
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, check_columns, counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
+from ._asking import Asking, asked_tiers, input_of, money_notes
+from ._command import names_in
+from ._label_options import PlanRequest
+from ._output import print_json
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.planning import PlanningReport
     from judgeharness_integrations.analysis.usage import Price
 
 _PRICED: Final = "majority"
@@ -398,7 +399,7 @@ def _price_per_call(
 
 def _read(log: Path, judge: str | None, criterion: str | None, folds: Rule | None) -> _Read:
     """Return what a log says of one judge and criterion: the pilot, where its variance is, all rows of that judge."""
-    from judgeharness_integrations.cli._output import rows_of_log  # noqa: PLC0415 - only pilots are read
+    from ._output import rows_of_log  # noqa: PLC0415 - only pilots are read
 
     every = rows_of_log(log)
     rows = rows_about(every, None if criterion is None else [criterion])

@@ -16,8 +16,7 @@ from judgeharness_integrations.analysis.aggregation.cases import case_decisions
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, copied_cases
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
-from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside
+from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, candidates_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
 from judgeharness_integrations.analysis.calibration.transport import (
     LABELLED_ALONE,
@@ -31,7 +30,7 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.gates.gate import STOPPED, GateReport, Gates
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
-from judgeharness_integrations.analysis.replay.report import replay_anchor, replay_state
+from judgeharness_integrations.analysis.replay.report import Certificates, replay_anchor, replay_state
 from judgeharness_integrations.analysis.replay.votes import panel_votes
 from judgeharness_integrations.analysis.runs.building import gates_of_decisions, replay_at_stop, run_report
 from judgeharness_integrations.analysis.runs.folder import (
@@ -49,15 +48,15 @@ from judgeharness_integrations.analysis.runs.folder import (
 )
 from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.analysis.runs.report import nothing_graded
-from judgeharness_integrations.cli._command import GATE_FAILED, NOT_GRADED, OK, GateOptions, ends_of
-from judgeharness_integrations.cli._output import cases_of_log, print_json, rows_of_log, without_garbage_collection
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, safe_text
 from judgeharness_integrations.verdictlog.patterns import CasePatterns
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
+from ._command import GATE_FAILED, NOT_GRADED, OK, GateOptions, ends_of
+from ._output import cases_of_log, print_json, rows_of_log, without_garbage_collection
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.replay.report import Certificates
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -310,8 +309,10 @@ def _show(
         gates = {} if checked is None else {"gates": checked.to_dict()}
         print_json(report.to_dict() | ({"stopped": True} if stopped else {}) | gates | together)
         return
-    from judgeharness_integrations.reporting.measured import replay_section  # noqa: PLC0415 - JSON needs no
-    from judgeharness_integrations.reporting.severaljudges import together_sections  # noqa: PLC0415 - tables
+    from judgeharness_integrations.reporting.measured import (  # noqa: PLC0415
+        replay_section,
+        together_sections,
+    )
     from judgeharness_integrations.reporting.terminal import console, show_section  # noqa: PLC0415
 
     groups = [group for mine in asked.values() for group in by_criterion(mine).values()]

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import (
+
+from ._command import (
     GateOptions,
     Labels,
     MinValid,
@@ -303,7 +304,7 @@ class ReplayRequest:
 
 def fold_log(request: ReplayRequest) -> int:
     """Fold a log, print the report and return the exit code."""
-    from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
+    from ._replay import replay_log  # noqa: PLC0415 - keeps --help fast
 
     return replay_log(
         request.log,

@@ -14,11 +14,12 @@ from typing import Any
 from rich.console import Console
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
-from judgeharness_integrations.cli._command import GATE_FAILED, OK
-from judgeharness_integrations.cli._label_options import AdaptersRequest
-from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.adapters import GROUP, Adapter, installed_version, load_adapter, untested
 from judgeharness_integrations.reporting.terminal import console, safe, table
+
+from ._command import GATE_FAILED, OK
+from ._label_options import AdaptersRequest
+from ._output import print_json
 
 SCHEMA = "judgeharness.adapters/1"
 

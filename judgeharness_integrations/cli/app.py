@@ -15,17 +15,8 @@ import typer
 
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._command import (
-    NOT_GRADED,
-    OK,
-    PIPE_CLOSED,
-    USAGE,
-    LazyGroup,
-    Terminated,
-    add_lazily,
-    stop_code,
-    stop_word,
-)
+
+from ._command import NOT_GRADED, OK, PIPE_CLOSED, USAGE, LazyGroup, Terminated, add_lazily, stop_code, stop_word
 
 _LONGEST_SENTENCE = 2000
 _command = cache(typer.main.get_command)  # thirty commands take longer to build than one of them to run

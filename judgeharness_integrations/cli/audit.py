@@ -33,12 +33,13 @@ from judgeharness_integrations.benchmark.results.curation import (
     strong_miss_weak_hit,
     suspicious_slice,
 )
-from judgeharness_integrations.cli._command import terminable
-from judgeharness_integrations.cli._judge_options import AuditRequest
-from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.label import agreement_table
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, percent, safe_text
+
+from ._command import terminable
+from ._judge_options import AuditRequest
+from ._output import print_json, show
+from .label import agreement_table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.cases import Only, PlainTask

@@ -54,7 +54,7 @@ from judgeharness_integrations.analysis.calibration.transport import (
     labelled_alone,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import (
     documents_of_run,
@@ -64,18 +64,6 @@ from judgeharness_integrations.analysis.runs.folder import (
 )
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import names_of, same_model
-from judgeharness_integrations.cli._asking import judge_model
-from judgeharness_integrations.cli._command import OK
-from judgeharness_integrations.cli._following import Following
-from judgeharness_integrations.cli._output import (
-    asked_of_log,
-    check_file,
-    print_json,
-    rows_of_log,
-    stop_notes,
-    without_replay_advice,
-)
-from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.judging.calibrating import CalibrationSet, declared_scale, unsaid_source
 from judgeharness_integrations.judging.candidates import CandidateOptions, asked_candidate, joined, read_gold, study_of
 from judgeharness_integrations.judging.cases import case_id_of
@@ -91,12 +79,17 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.reporting.calibrationtext import calibration_finding, calibration_section
 from judgeharness_integrations.reporting.figures import check_drawable
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.sections import Section
+from judgeharness_integrations.reporting.sections import Finding, Section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict
+
+from ._asking import judge_model
+from ._command import OK
+from ._following import Following
+from ._output import asked_of_log, check_file, print_json, rows_of_log, stop_notes, without_replay_advice
+from ._replay import rule_of
 
 EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
 

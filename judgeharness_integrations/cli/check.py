@@ -18,31 +18,6 @@ from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDow
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.checking import CheckReport, check_rows
 from judgeharness_integrations.analysis.replay import rows_about
-from judgeharness_integrations.cli._asking import Asking, agree, asked_tiers, judge_model, usage_before
-from judgeharness_integrations.cli._command import (
-    GATE_FAILED,
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-    undisturbed,
-)
-from judgeharness_integrations.cli._judge_options import CheckRequest
-from judgeharness_integrations.cli._output import (
-    append_summary,
-    check_folder,
-    failures,
-    print_json,
-    rows_of_log,
-    summary_file,
-    told,
-    without_garbage_collection,
-    without_replay_advice,
-)
-from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.cli.run_place import RunPlace, Spending, run_parts
 from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
@@ -61,18 +36,33 @@ from judgeharness_integrations.reporting.sections import section_markdown
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.checking.asking import RULE, usual_perturbations
 from judgeharness_integrations.testing.checking.judge import check_judge, plan_check
-from judgeharness_integrations.verdictlog import write_log
+from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, safe_text
-from judgeharness_integrations.verdictlog.row import is_probe
+from judgeharness_integrations.verdictlog.row import ModelUsage, is_probe
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
+
+from ._asking import Asking, agree, asked_tiers, judge_model, usage_before
+from ._command import GATE_FAILED, NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
+from ._judge_options import CheckRequest
+from ._output import (
+    append_summary,
+    check_folder,
+    failures,
+    print_json,
+    rows_of_log,
+    summary_file,
+    told,
+    without_garbage_collection,
+    without_replay_advice,
+)
+from ._run_options import RunLimits
+from .run_place import RunPlace, Spending, run_parts
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
     from judgeharness_integrations.judging.plan import Plan
-    from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.row import ModelUsage
 
 
 _REPETITIONS = 3

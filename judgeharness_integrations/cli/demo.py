@@ -20,13 +20,14 @@ from rich.text import Text
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.replay import JudgeReplay, replay
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.judging.cases import PairwiseCase
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.testing import RecordedJudge
 from judgeharness_integrations.verdictlog import MemoryLog, VerdictRow, read_log
 from judgeharness_integrations.verdictlog.encoding import percent
+
+from ._command import command
 
 SOURCE = "LLMBar (Zeng et al. 2024, MIT License)"
 JUDGES = ("GPT-4/Swap", "PaLM2/Vanilla", "Falcon/CoT", "ChatGPT/CoT", "LLaMA2/Vanilla_NoRules")
@@ -268,10 +269,11 @@ class SurveyRequest:
 def survey_log(request: SurveyRequest) -> None:
     """Read the log, write what is asked for and print the survey."""
     from judgeharness_integrations.analysis.ranking.survey import survey  # noqa: PLC0415 - loads SciPy
-    from judgeharness_integrations.cli._output import print_json, rows_of_log, without_garbage_collection, write_file  # noqa: PLC0415  # noqa: PLC0415
     from judgeharness_integrations.reporting.sections import section_markdown  # noqa: PLC0415
     from judgeharness_integrations.reporting.survey import survey_page, survey_section  # noqa: PLC0415
     from judgeharness_integrations.reporting.terminal import show_section  # noqa: PLC0415
+
+    from ._output import print_json, rows_of_log, without_garbage_collection, write_file  # noqa: PLC0415  # noqa: PLC0415
 
     if not request.separator:
         raise UsageError("--separator is empty: give what stands between model and prompt, as @ or /.")

@@ -16,7 +16,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 import typer
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UsageError
-from judgeharness_integrations.cli._command import command
+
+from ._command import command
 
 _Answers: TypeAlias = Literal["two", "pass-fail", "score"]
 _Home: TypeAlias = Literal["none", "function", "langchain", "openevals", "adk"]

@@ -17,8 +17,6 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.replay import rows_about
-from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._output import check_file, print_json, show
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import Criterion, read_cases
 from judgeharness_integrations.labelling import (
@@ -38,6 +36,9 @@ from judgeharness_integrations.reporting.sections import Table
 from judgeharness_integrations.verdictlog import read_log
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from ._command import command
+from ._output import check_file, print_json, show
 
 
 @dataclass(frozen=True, kw_only=True)

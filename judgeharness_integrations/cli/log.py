@@ -12,11 +12,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.runs.trends import changed_parts, run_measures
+from judgeharness_integrations.analysis.runs.reading import changed_parts, run_measures
 from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
-from judgeharness_integrations.cli._command import Labels, command, terminable
-from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.run_place import COLUMNS, batch_cells, batch_entries
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.reporting.runlist import runs_section
 from judgeharness_integrations.reporting.terminal import console, show_section, table
@@ -28,6 +25,10 @@ from judgeharness_integrations.verdictlog.sql.log import SqlLog
 from judgeharness_integrations.verdictlog.sql.rows import failed_of
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 from judgeharness_integrations.verdictlog.sql.store import shown
+
+from ._command import Labels, command, terminable
+from ._output import print_json
+from .run_place import COLUMNS, batch_cells, batch_entries
 
 
 @dataclass(frozen=True, kw_only=True)

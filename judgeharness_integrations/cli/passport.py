@@ -18,28 +18,9 @@ from judgeharness_integrations.analysis.aggregation.grouping import without_copi
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked, last_asked
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.probability.measuring import Bars, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Passport
-from judgeharness_integrations.cli._annotators import Annotators, annotators_beside
-from judgeharness_integrations.cli._asking import Asking, agree, judge_model
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, part_of, terminable
-from judgeharness_integrations.cli._output import check_file, print_json, without_replay_advice
-from judgeharness_integrations.cli._run_options import RunLimits
-from judgeharness_integrations.cli.calibrate_log import (
-    ConfiguredLog,
-    Folding,
-    Others,
-    Request,
-    candidates_on,
-    items_of,
-    labelled_rows,
-    place_of,
-    print_and_save,
-    refuse_unended,
-    rows_of_one,
-)
-from judgeharness_integrations.cli.run_place import Spending
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.candidates import asked_candidate, study_of
 from judgeharness_integrations.judging.config import (
@@ -53,19 +34,39 @@ from judgeharness_integrations.judging.config import (
 from judgeharness_integrations.judging.passport import PASSPORT_RULE, SINGLE_LABELS, PassportOffice, checked_passport
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.labelling.labellog import Annotators, annotators_beside
 from judgeharness_integrations.redacting import knowing
 from judgeharness_integrations.reporting.checks import canary_section, passport_section
 from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.row import voting
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
+
+from ._asking import Asking, agree, judge_model
+from ._command import GATE_FAILED, OK, part_of, terminable
+from ._output import check_file, print_json, without_replay_advice
+from ._run_options import RunLimits
+from .calibrate_log import (
+    ConfiguredLog,
+    Folding,
+    Others,
+    Request,
+    candidates_on,
+    items_of,
+    labelled_rows,
+    place_of,
+    print_and_save,
+    refuse_unended,
+    rows_of_one,
+)
+from .run_place import Spending
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
-    from judgeharness_integrations.cli._judge_options import PassportRequest
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.verdictlog.row import VerdictRow
+
+    from ._judge_options import PassportRequest
 
 _RUNNING = ("max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "keep")
 _WORDINGS = ("instructions", "rewriter")
@@ -95,7 +96,7 @@ def take_passport(request: PassportRequest) -> int:
     if request.log is not None:
         if request.check is not None:
             raise UsageError("--check asks the frozen states again, which no log can: give a configuration.")
-        return _told(_of_log(request.log, request, bars), request)
+        return _print_passport(_of_log(request.log, request, bars), request)
     config = load_config(request.config or Path())
     _say_unused(config)
     with knowing(config.model_dump()):
@@ -199,7 +200,7 @@ def _take(config: Config, request: PassportRequest, bars: Bars) -> int:
         budget = spending.budget(() if log is None else log.usage(run))
         kept: dict[str, Any] = {} if log is None else {"log": log, "run": run, "reuse": False}
         passport = _office(config, judge, cases, request, bars, source=office.source, budget=budget, **kept).take()
-    code = _told(passport, request)
+    code = _print_passport(passport, request)
     if request.out is not None:
         _keep_answers(request.out, passport.measured_at)
     return code
@@ -279,7 +280,7 @@ def _say_unused(config: Config) -> None:
         typer.echo(f"a passport has no use for these keys of {config.path}: {', '.join(unused)}.", err=True)
 
 
-def _told(passport: Passport, request: PassportRequest) -> int:
+def _print_passport(passport: Passport, request: PassportRequest) -> int:
     print_and_save(passport, _asked(request), lambda: (passport_section(passport),))
     labelled = any(one.trust is not None for one in passport.questions)
     return GATE_FAILED if labelled and not passport.granted else OK

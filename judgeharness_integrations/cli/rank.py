@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
+from typing import Any, Final, Protocol, get_args
 
 import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, by_judge, copied_cases
-from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS, Bootstrap
 from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, agreement_table
 from judgeharness_integrations.analysis.agreement.panel import Panel
@@ -29,23 +29,11 @@ from judgeharness_integrations.analysis.ranking.pointwise import pairs_of_scores
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
 from judgeharness_integrations.analysis.ranking.rating import EipOptions, method_named
 from judgeharness_integrations.analysis.ranking.studying import CutTies, RankRequest, RankStudy, study
-from judgeharness_integrations.analysis.runs import read_report
+from judgeharness_integrations.analysis.runs import RunReport, read_report
 from judgeharness_integrations.analysis.runs.folder import lost_samples
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, names_in, one_of
-from judgeharness_integrations.cli._judge_options import AltTestRequest, KappaRequest, RankOptions, RankOutput
-from judgeharness_integrations.cli._output import (
-    asked_of_log,
-    print_json,
-    rows_of_log,
-    without_garbage_collection,
-    write_file,
-)
-from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._run_options import CompareRequest
-from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions
+from judgeharness_integrations.judging.casefiles import texts_of_cases, texts_of_run
 from judgeharness_integrations.judging.cases import read_cases
-from judgeharness_integrations.judging.runcases import texts_of_cases, texts_of_run
 from judgeharness_integrations.reporting.agreement import agreement_section, alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section, lost
 from judgeharness_integrations.reporting.figures import check_drawable
@@ -53,9 +41,12 @@ from judgeharness_integrations.reporting.terminal import console, safe, show_sec
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule
-    from judgeharness_integrations.analysis.runs import RunReport
+from ._command import GATE_FAILED, OK, names_in, one_of
+from ._judge_options import AltTestRequest, KappaRequest, RankOptions, RankOutput
+from ._output import asked_of_log, print_json, rows_of_log, without_garbage_collection, write_file
+from ._replay import rule_of
+from ._run_options import CompareRequest
+from .benchmark.options import BenchmarkRankOptions
 
 _TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")
@@ -320,8 +311,8 @@ def _write_tables(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
 ) -> RankFiles:
     from judgeharness_integrations.reporting.figures import undrawable  # noqa: PLC0415 - few write
+    from judgeharness_integrations.reporting.rankpage import tables_of, write_document, write_tables  # noqa: PLC0415
     from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - few write
-    from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = write_tables(tables_of(material.found, made), folder)
@@ -341,9 +332,12 @@ def _write_tables(
 
 
 def _write_index(found: RankStudy, made: Portfolio, written: RankFiles, source: RankSource) -> None:
-    from judgeharness_integrations.reporting.rankfindings import rank_finding  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.ranking import analysed_section  # noqa: PLC0415 - few write
-    from judgeharness_integrations.reporting.rankpage import INDEX, rank_page  # noqa: PLC0415 - few write
+    from judgeharness_integrations.reporting.rankpage import (  # noqa: PLC0415 - few write
+        INDEX,
+        rank_finding,
+        rank_page,
+    )
 
     page = rank_page(
         analysed_section(found, made, source=source.title, rule_fixed=source.rule_fixed),

@@ -16,15 +16,16 @@ from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
-from judgeharness_integrations.cli._command import NOT_GRADED, names_in
-from judgeharness_integrations.cli._output import append_summary, print_json, summary_file, without_garbage_collection
-from judgeharness_integrations.cli._replay import gate_exit, gates_of, rule_of
-from judgeharness_integrations.cli._run_options import ReportRequest
 from judgeharness_integrations.reporting.measured import gates_section, last_lines
 from judgeharness_integrations.reporting.rundocument import report_document
 from judgeharness_integrations.reporting.runsection import markdown_report, report_section
 from judgeharness_integrations.reporting.terminal import console, safe, say, show_section
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, safe_text
+
+from ._command import NOT_GRADED, names_in
+from ._output import append_summary, print_json, summary_file, without_garbage_collection
+from ._replay import gate_exit, gates_of, rule_of
+from ._run_options import ReportRequest
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.gate import GateReport
@@ -156,8 +157,8 @@ class Source:
 
     def _texts(self) -> tuple[dict[str, dict[str, str]], str]:
         """Return the texts of the cases that are shown, and why a run's are not."""
+        from judgeharness_integrations.judging.casefiles import texts_of_cases, texts_of_run  # noqa: PLC0415
         from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415 - not all reports show texts
-        from judgeharness_integrations.judging.runcases import texts_of_cases, texts_of_run  # noqa: PLC0415
 
         if self.request.cases is not None:
             if not self.request.texts:

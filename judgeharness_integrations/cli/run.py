@@ -24,61 +24,15 @@ from judgeharness_integrations._errors import (
     UsageError,
 )
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.certifying.certificate import held_text
-from judgeharness_integrations.analysis.certifying.turns import asked_after
+from judgeharness_integrations.analysis.certifying.cascade import Cascade, asked_after
+from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate, held_text
 from judgeharness_integrations.analysis.document import calibration_record
-from judgeharness_integrations.analysis.gates.gate import GateReport
+from judgeharness_integrations.analysis.gates.gate import GateReport, Gates
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.runs.building import replay_at_stop
-from judgeharness_integrations.cli._asking import (
-    Asking,
-    Before,
-    agree,
-    asked_tiers,
-    check_measurable,
-    check_run,
-    held_notes,
-    judge_model,
-    order_notes,
-    order_seed,
-    plan_notes,
-    untils,
-    usage_before,
-)
-from judgeharness_integrations.cli._command import (
-    BATCHES_OPEN,
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-    undisturbed,
-)
-from judgeharness_integrations.cli._output import print_json, summary_file, told, without_replay_advice
-from judgeharness_integrations.cli._replay import gate_exit, gates_of, tell_gates
-from judgeharness_integrations.cli._run_options import RunRequest
-from judgeharness_integrations.cli.run_place import (
-    RunPlace,
-    Spending,
-    batch_entries,
-    cancel_advice,
-    check_unchanged,
-    noting_spent,
-    open_cost,
-    run_parts,
-)
-from judgeharness_integrations.cli.summary import (
-    JudgeTally,
-    asked_places,
-    keep_queue,
-    summary_document,
-    together,
-    under_cascade,
-)
 from judgeharness_integrations.judging.candidates import asked_candidate, count_candidates
-from judgeharness_integrations.judging.cascading import goes_on
-from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.cascading import Until, goes_on
+from judgeharness_integrations.judging.cases import AnswerCase, CaseFile
 from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
@@ -96,23 +50,48 @@ from judgeharness_integrations.judging.execution.observing import default_observ
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.plan import plan_cases
 from judgeharness_integrations.redacting import knowing, redacted
+from judgeharness_integrations.reporting.measured import together_sections
 from judgeharness_integrations.reporting.runsection import ended_section
-from judgeharness_integrations.reporting.severaljudges import together_sections
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, calibration_run, counted, safe_text
 from judgeharness_integrations.verdictlog.runfolder import BY_GATE, RESULTS, SUMMARY, VERDICTS, marked
 from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED, RunRecord
 
+from ._asking import (
+    Asking,
+    Before,
+    agree,
+    asked_tiers,
+    check_measurable,
+    check_run,
+    held_notes,
+    judge_model,
+    order_notes,
+    order_seed,
+    plan_notes,
+    untils,
+    usage_before,
+)
+from ._command import BATCHES_OPEN, NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
+from ._output import print_json, summary_file, told, without_replay_advice
+from ._replay import gate_exit, gates_of, tell_gates
+from ._run_options import RunRequest
+from .run_place import (
+    RunPlace,
+    Spending,
+    batch_entries,
+    cancel_advice,
+    check_unchanged,
+    noting_spent,
+    open_cost,
+    run_parts,
+)
+from .summary import JudgeTally, asked_places, keep_queue, summary_document, together, under_cascade
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.certifying.cascade import Cascade
-    from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-    from judgeharness_integrations.analysis.gates.gate import Gates
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.judging.cascading import Until
-    from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.verdictlog import SqlLog
 
 
 DEFAULT_OUT = "judgeharness-out"

@@ -20,8 +20,6 @@ from rich.text import Text
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, RunBusyError, UsageError
 from judgeharness_integrations.analysis.spending import bill_of
 from judgeharness_integrations.analysis.usage import Price, Spent, billed
-from judgeharness_integrations.cli._output import check_folder
-from judgeharness_integrations.cli._run_options import RunLimits
 from judgeharness_integrations.judging.config import Config, JudgeConfig
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -33,6 +31,9 @@ from judgeharness_integrations.verdictlog.encoding import calibration_run, fixed
 from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, read_mark
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
+
+from ._output import check_folder
+from ._run_options import RunLimits
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog

@@ -17,9 +17,6 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._command import GATE_FAILED, OK, USAGE, names_in
-from judgeharness_integrations.cli._label_options import MigrateRequest, ScanRequest
-from judgeharness_integrations.cli._output import print_json, show
 from judgeharness_integrations.labelling.labellog import replace_durably
 from judgeharness_integrations.migration.inspection import Finding, described
 from judgeharness_integrations.migration.modules import ConfigSource, Source, SourceError
@@ -38,6 +35,10 @@ from judgeharness_integrations.migration.scanning import ScanReport, nearest_set
 from judgeharness_integrations.reporting.sections import Table
 from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+
+from ._command import GATE_FAILED, OK, USAGE, names_in
+from ._label_options import MigrateRequest, ScanRequest
+from ._output import print_json, show
 
 
 def sarif(findings: Sequence[Finding]) -> dict[str, Any]:

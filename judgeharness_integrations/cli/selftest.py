@@ -19,9 +19,6 @@ import typer
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.analysis.planning import Goal
-from judgeharness_integrations.cli._command import GATE_FAILED, OK
-from judgeharness_integrations.cli._label_options import SelftestRequest
-from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.selftest import SelftestReport, run_selftest
@@ -39,6 +36,10 @@ from judgeharness_integrations.testing.selftest.looking import DELTA, planted_po
 from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound
 from judgeharness_integrations.testing.selftest.workflows import pilot_rows, two_systems
 from judgeharness_integrations.verdictlog.encoding import counted, ends, percent
+
+from ._command import GATE_FAILED, OK
+from ._label_options import SelftestRequest
+from ._output import print_json
 
 _TITLES: dict[Kind, str] = {
     "coverage": "coverage of nominal 95 % intervals",
@@ -203,7 +204,7 @@ def typed(*arguments: str | Path) -> tuple[int, str]:
         UsageError: it could not do what it was asked for.
 
     """
-    from judgeharness_integrations.cli.app import main  # noqa: PLC0415 - which knows the command that imports this
+    from .app import main  # noqa: PLC0415 - which knows the command that imports this
 
     printed, complained = io.StringIO(), io.StringIO()
     summary = os.environ.pop(_SUMMARY, None)

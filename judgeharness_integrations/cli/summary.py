@@ -36,7 +36,6 @@ from judgeharness_integrations.analysis.replay.votes import panel_votes
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.building import TESTED
 from judgeharness_integrations.analysis.spending import Prices, UsageSums, total_usage, used
-from judgeharness_integrations.cli._output import FailureKinds, without_replay_advice
 from judgeharness_integrations.judging.cascading import check_state
 from judgeharness_integrations.judging.casefiles import write_queue
 from judgeharness_integrations.judging.config import Config
@@ -47,11 +46,14 @@ from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.verdictlog.encoding import calibration_run, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
+from ._output import FailureKinds, without_replay_advice
+
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import Design
-    from judgeharness_integrations.cli._run_options import RunRequest
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.verdictlog import VerdictRow
+
+    from ._run_options import RunRequest
 
 _CASES_AT_ONCE = 256
 # case id -> samples, or what yields such pairs anew each time, for plans that are not to be held in memory

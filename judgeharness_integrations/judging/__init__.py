@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.judge import (
+    from .adapters import as_judge
+    from .judge import (
         Answer,
         FunctionJudge,
         Judge,
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         Judgment,
         Probe,
         as_answer,
-        as_judge,
         as_judgment,
         model_family,
         text_hash,
@@ -36,4 +36,4 @@ __all__ = [
 ]
 
 # Loaded at first use: one module of this room should not pay for the others.
-__getattr__ = lazy(__name__, dict.fromkeys(__all__, "judge"))
+__getattr__ = lazy(__name__, {**dict.fromkeys(__all__, "judge"), "as_judge": "adapters"})

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.analysis.aggregation.curtailing import curtails
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, rule
-from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, SavedMeasurement
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.judging.execution.preparing import wordings_of
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import is_probe
 
+from .execution.preparing import wordings_of
+from .execution.retrying import Budget
+from .perturbations import Perturbation
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
     from judgeharness_integrations.analysis.certifying.certificate import Certificate
-    from judgeharness_integrations.judging.calibrating import CalibrationSet
+
+    from .calibrating import CalibrationSet
 
 _Saved = TypeVar("_Saved", bound=SavedMeasurement)
 

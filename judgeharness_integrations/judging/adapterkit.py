@@ -19,8 +19,9 @@ from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final, Protocol, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.adapters import installed_version
-from judgeharness_integrations.judging.answer import (
+
+from .adapters import installed_version
+from .answer import (
     NO_TOKENS,
     UNREACHABLE,
     EmptyAnswerError,
@@ -30,13 +31,13 @@ from judgeharness_integrations.judging.answer import (
     error_text,
     result_answer,
 )
-from judgeharness_integrations.judging.cases import Case
-from judgeharness_integrations.judging.execution.observing import answer_begun
-from judgeharness_integrations.judging.execution.ownclients import with_options
-from judgeharness_integrations.judging.execution.retrying import is_transient
-from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging.harness import JudgeHarness, Shape
-from judgeharness_integrations.judging.judge import Answer, Judge, JudgeIdentity, Judgment
+from .cases import Case
+from .execution.observing import answer_begun
+from .execution.ownclients import with_options
+from .execution.retrying import is_transient
+from .functionsource import UnreadableError, source_digest
+from .harness import JudgeHarness, Shape
+from .judge import Answer, Judge, JudgeIdentity, Judgment
 
 GARBAGE: Final = "GARBAGE"
 _PATIENCE_S = 10.0  # a thread cannot be cancelled, so it does not wait for ever
@@ -235,22 +236,22 @@ def rule_identity(
 
     """
     versions = {package: found for package in packages if (found := installed_version(package)) is not None}
-    settings = {key: _told(key, value, packages) for key, value in sorted(parameters.items())}
+    settings = {key: _plain_value(key, value, packages) for key, value in sorted(parameters.items())}
     return JudgeIdentity(name=name, model=model, parameters={"versions": versions, **settings})
 
 
-def _told(name: str, value: Any, packages: Sequence[str]) -> Any:
+def _plain_value(name: str, value: Any, packages: Sequence[str]) -> Any:
     """Return a value as JSON keeps it."""
     if isinstance(value, Mapping):
-        return {str(key): _told(f"{name}[{key!r}]", part, packages) for key, part in value.items()}
+        return {str(key): _plain_value(f"{name}[{key!r}]", part, packages) for key, part in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        parts = [_told(name, part, packages) for part in value]
+        parts = [_plain_value(name, part, packages) for part in value]
         return sorted(parts, key=str) if isinstance(value, (set, frozenset)) else parts
     given = value.value if isinstance(value, Enum) else value
-    return given if given is None or isinstance(given, (str, int, float)) else _told_code(name, given, packages)
+    return given if given is None or isinstance(given, (str, int, float)) else _code_text(name, given, packages)
 
 
-def _told_code(name: str, value: Any, packages: Sequence[str]) -> str:
+def _code_text(name: str, value: Any, packages: Sequence[str]) -> str:
     """Return what tells a function from another one."""
     builtin = isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType)
     if builtin or (isinstance(value, FunctionType) and _is_written_in(value, packages)):

@@ -1,33 +1,42 @@
-"""Which versions of a framework an adapter was tried with, and what is said of others."""
+"""The seam of the frameworks: their adapters, the versions these were tried with, and what they make of what is given.
+
+A judge (`as_judge`) and a chat model (`chat_model`) may be somebody's own, or a framework's.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
-from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
+from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
+
+from .cases import AnswerCase
+from .chatmodels import ChatModel, FunctionModel, Prompt
+from .functionsource import function_name, import_file
+from .judge import FunctionJudge, Judge, JudgeLike, check_takes_one, text_hash
+from .perturbations import Perturbation, Rewriter
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.adapterkit import Bench
-    from judgeharness_integrations.judging.chatmodels import ChatModel
-    from judgeharness_integrations.judging.execution.observing import Observer
-    from judgeharness_integrations.judging.judge import Judge
+    from .execution.observing import Observer
 
 __all__ = [
     "Adapter",
     "JudgeSpec",
     "VersionRange",
     "adapters",
+    "as_judge",
     "beyond_tested",
+    "chat_model",
     "find_adapter",
     "installed_version",
     "lacking",
@@ -161,7 +170,7 @@ class Adapter:
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
         tiers: the cheaper tiers (`flex`) `build_judge` can ask for; it refuses a model whose client has no such option.
-        benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
+        benches: the adapter's evaluators, each as a `testing.Bench`, for `testing.check_adapter`.
         tested: distribution of the framework -> the versions the adapter was tried with.
         observer: what watches every measurement while the framework's tracing is on, else None; asked once a
             measurement where LangSmith is imported or a variable `..._TRACING` is set, so it must be quick, and must
@@ -178,7 +187,7 @@ class Adapter:
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
     recognise: Callable[[object], Judge | None] | None = None
     tiers: frozenset[str] = frozenset()
-    benches: Callable[[], Sequence[Bench]] | None = None
+    benches: Callable[[], Sequence[object]] | None = None
     tested: Mapping[str, VersionRange] = field(default_factory=dict)
     observer: Callable[[], Observer | None] | None = None
 
@@ -274,6 +283,91 @@ def recognised(evaluator: object) -> Judge | None:
             if judge is not None:
                 return judge
     return None
+
+
+def _is_of_a_framework(judge: object) -> bool:
+    """Whether it is called as LangChain's evaluators or models are, or as openevals' and LangSmith's: by `outputs`."""
+    if any(hasattr(judge, name) for name in ("evaluate_strings", "evaluate_string_pairs", "ainvoke")):
+        return True
+    try:
+        return callable(judge) and "outputs" in inspect.signature(judge).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+_checked: Final[WeakValueDictionary[int, Judge]] = WeakValueDictionary()  # by id: judges need no hash
+
+
+def as_judge(judge: JudgeLike) -> Judge:
+    """Return a `Judge`: the object itself, the one in an evaluator of a framework, or one around a plain callable."""
+    if (checked := _checked.get(id(judge))) is judge and checked is not None:
+        return checked
+    if isinstance(judge, Judge) and callable(judge.judge):
+        check_takes_one(judge.judge, judge.name, "a probe")
+        with suppress(TypeError):  # not every object can be referred to weakly
+            _checked[id(judge)] = judge
+        return judge
+    wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
+    if isinstance(wrapped, Judge):
+        return wrapped
+    if _is_of_a_framework(judge) and (known := recognised(judge)) is not None:
+        return known
+    if callable(judge):
+        known = FunctionJudge.of(judge, function_name(judge))
+        return replace(known, name=function_name(judge.func)) if isinstance(judge, partial) else known
+    raise UsageError(
+        f"a {type(judge).__name__} is not a judge: give a callable that takes a case, or an object with "
+        "name, identity, criteria and an async judge(probe)."
+    )
+
+
+_NO_PROVIDER: Final = "model_provider"  # what LangChain asks for where it knows none
+
+
+def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: str = "langchain") -> ChatModel:
+    """Return the model of a spec: `provider:model` through an adapter, or `path/to/file.py:object` of your own.
+
+    Args:
+        spec: what to ask, as `openai:gpt-4o`; of a Python file a `ChatModel`, or a function that takes a `Prompt`,
+            which is another model as soon as the file is changed.
+        options: the adapter's (temperature, base_url ...); a file's object has its own.
+        adapter: whose chat models are meant.
+
+    Raises:
+        UsageError: the adapter is not installed, or the model cannot be made.
+
+    """
+    module, _, name = spec.rpartition(":")
+    if not name.strip():
+        raise ConfigError(f"model {spec!r} has no name: give one, as openai:gpt-4o, or path/to/file.py:generator.")
+    if spec.endswith(".py"):
+        raise ConfigError(f"model {spec!r}: name what stands in the file, as {spec}:generator.")
+    if module.endswith(".py"):
+        return _own(spec, Path(module), name)
+    found = find_adapter(adapter)
+    if found.build_model is None:
+        raise ConfigError(f"adapter {adapter!r} has no chat models: name another one.")
+    try:
+        return found.build_model(spec, dict(options or {}))
+    except ConfigError as error:
+        if _NO_PROVIDER not in str(error):
+            raise
+        raise ConfigError(
+            f"model {spec!r} names no provider that is known: write provider:model, as openai:gpt-4o, or "
+            "path/to/file.py:function for what stands in a file of yours."
+        ) from error
+
+
+def _own(spec: str, file: Path, name: str) -> ChatModel:
+    found: Any = import_file(file, name, where=f"model {spec!r}")
+    if isinstance(found, type) or not (isinstance(found, ChatModel) or callable(found)):
+        raise ConfigError(f"model {spec!r} is neither a chat model nor a function of a prompt.")
+    if isinstance(found, ChatModel):
+        return found
+    function: Callable[[Prompt], Any] = found
+    # a function says nothing of itself: once its file is changed, it is another model
+    source = text_hash(file.read_text("utf-8"))
+    return FunctionModel(function=function, name=name, parameters={"source": source}, file=file)
 
 
 def observer_factories() -> tuple[Callable[[], Observer | None], ...]:

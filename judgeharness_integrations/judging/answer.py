@@ -12,11 +12,12 @@ from enum import Enum
 from typing import Any, NamedTuple, Self
 
 from judgeharness_integrations.analysis.usage import known_sum
-from judgeharness_integrations.judging.judge import Answer, Judgment
-from judgeharness_integrations.judging.marks import unmarked
-from judgeharness_integrations.judging.parsing import json_of
 from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
+
+from .judge import Answer, Judgment
+from .marks import unmarked
+from .parsing import json_of
 
 UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
 _LONGEST_ERROR = 2000

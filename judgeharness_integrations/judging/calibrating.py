@@ -20,25 +20,31 @@ from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem, check_candidates
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration, stratified
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
-from judgeharness_integrations.analysis.calibration.saved import SHARES, CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.saved import (
+    SHARES,
+    CalibrationReport,
+    CalibrationState,
+    SavedMeasurement,
+)
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of, read_cases
-from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
-from judgeharness_integrations.judging.execution.recalling import is_searchable
-from judgeharness_integrations.judging.running import Run, fingerprint_parts
 from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT, calibration_run
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_from_json, verdict_text
+
+from .cases import AnswerCase, Case, case_id_of, read_cases
+from .execution.preparing import clusters_of_cases
+from .execution.recalling import is_searchable
+from .running import Run, fingerprint_parts
 
 if TYPE_CHECKING:
     import asyncio
     from os import PathLike
 
-    from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
     from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
     from judgeharness_integrations.analysis.design import Design
-    from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.judging.plan import CasePlan
+
+    from .judge import Judge
+    from .plan import CasePlan
 
 LabeledExample: TypeAlias = "tuple[Case, Any]"
 _SEVERAL = 2

@@ -33,15 +33,16 @@ from judgeharness_integrations.analysis.calibration.items import (
     check_candidates,
 )
 from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.judging.calibrating import CalibrationSet
-from judgeharness_integrations.judging.cases import case_id_of, gold_of_cell
-from judgeharness_integrations.judging.config import Config
-from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.encoding import LABEL_COUNT
 from judgeharness_integrations.verdictlog.files import read_records
 from judgeharness_integrations.verdictlog.row import RETEST, Verdict, VerdictRow, is_probe, verdict_text, voting
 from judgeharness_integrations.verdictlog.runfolder import folder_of
+
+from .calibrating import CalibrationSet
+from .cases import case_id_of, gold_of_cell
+from .config import Config
+from .judge import Judge
+from .running import fingerprint_parts
 
 if TYPE_CHECKING:
     from os import PathLike

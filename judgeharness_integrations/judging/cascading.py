@@ -14,11 +14,10 @@ import numpy as np
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.certifying.cascade import Cascade
+from judgeharness_integrations.analysis.certifying.cascade import Cascade, asked_after
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.certifying.turns import asked_after
 from judgeharness_integrations.analysis.gates.checking import check_gates
-from judgeharness_integrations.analysis.gates.gate import AskingOrder, Gate, GateReport, Gates
+from judgeharness_integrations.analysis.gates.gate import AskingOrder, Expression, Gate, GateCheck, GateReport, Gates
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without
 from judgeharness_integrations.analysis.gates.sequential import (
     Evidence,
@@ -29,19 +28,21 @@ from judgeharness_integrations.analysis.gates.sequential import (
     unit_sums,
     weigh,
 )
-from judgeharness_integrations.judging.cases import Case, CaseFile, Criterion, case_id_of
-from judgeharness_integrations.judging.execution.agenda import OneByOne
-from judgeharness_integrations.judging.execution.preparing import asked_digest, clusters_of_cases
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, Judgment, Probe, as_judge
-from judgeharness_integrations.judging.plan import Plan
+
+from .adapters import as_judge
+from .cases import Case, CaseFile, Criterion, case_id_of
+from .execution.agenda import OneByOne
+from .execution.preparing import asked_digest, clusters_of_cases
+from .execution.retrying import Budget
+from .judge import Judge, JudgeLike, Judgment, Probe
+from .plan import Plan
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.gate import Expression, GateCheck
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import RunReport
-    from judgeharness_integrations.judging.execution.observing import Observer
-    from judgeharness_integrations.judging.harness import JudgeHarness
+
+    from .execution.observing import Observer
+    from .harness import JudgeHarness
 
 __all__ = [
     "CascadeJudge",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
@@ -15,7 +15,6 @@ from judgeharness_integrations.verdictlog.files import iter_records
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
 __all__ = [

@@ -10,13 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
 
-from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.judging.judge import Probe, call_maybe_async, text_hash
-from judgeharness_integrations.judging.marks import CODE
-from judgeharness_integrations.judging.parsing import object_of, only_quotes
+from .judge import Probe, call_maybe_async
+from .marks import CODE
+from .parsing import object_of, only_quotes
 
 __all__ = [
     "SEVERAL_CHOICES",
@@ -26,7 +25,6 @@ __all__ = [
     "FunctionModel",
     "NamespacedCache",
     "Prompt",
-    "chat_model",
     "model_name",
     "model_parameters",
     "parsed_object",
@@ -121,7 +119,6 @@ def _endpoint(model: object) -> str | None:
     return f"{host}{shown}{parts.path.rstrip('/')}"
 
 
-_NO_PROVIDER: Final = "model_provider"  # what LangChain asks for where it knows none
 Ended: TypeAlias = Literal["ok", "refused", "truncated"]
 
 
@@ -238,56 +235,6 @@ def parsed_object(completion: Completion, prompt: Prompt | None = None) -> Mappi
         return object_of(completion.text, code=prompt.code)
     found = object_of(completion.text)
     return None if found is None or only_quotes(completion.text, [prompt.user]) else found
-
-
-def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: str = "langchain") -> ChatModel:
-    """Return the model of a spec: `provider:model` through an adapter, or `path/to/file.py:object` of your own.
-
-    Args:
-        spec: what to ask, as `openai:gpt-4o`; of a Python file a `ChatModel`, or a function that takes a `Prompt`,
-            which is another model as soon as the file is changed.
-        options: the adapter's (temperature, base_url ...); a file's object has its own.
-        adapter: whose chat models are meant.
-
-    Raises:
-        UsageError: the adapter is not installed, or the model cannot be made.
-
-    """
-    module, _, name = spec.rpartition(":")
-    if not name.strip():
-        raise ConfigError(f"model {spec!r} has no name: give one, as openai:gpt-4o, or path/to/file.py:generator.")
-    if spec.endswith(".py"):
-        raise ConfigError(f"model {spec!r}: name what stands in the file, as {spec}:generator.")
-    if module.endswith(".py"):
-        return _own(spec, Path(module), name)
-    from judgeharness_integrations.judging.adapters import find_adapter  # noqa: PLC0415 - own models need no adapter
-
-    found = find_adapter(adapter)
-    if found.build_model is None:
-        raise ConfigError(f"adapter {adapter!r} has no chat models: name another one.")
-    try:
-        return found.build_model(spec, dict(options or {}))
-    except ConfigError as error:
-        if _NO_PROVIDER not in str(error):
-            raise
-        raise ConfigError(
-            f"model {spec!r} names no provider that is known: write provider:model, as openai:gpt-4o, or "
-            "path/to/file.py:function for what stands in a file of yours."
-        ) from error
-
-
-def _own(spec: str, file: Path, name: str) -> ChatModel:
-    from judgeharness_integrations.judging.functionsource import import_file  # noqa: PLC0415 - few models are files
-
-    found: Any = import_file(file, name, where=f"model {spec!r}")
-    if isinstance(found, type) or not (isinstance(found, ChatModel) or callable(found)):
-        raise ConfigError(f"model {spec!r} is neither a chat model nor a function of a prompt.")
-    if isinstance(found, ChatModel):
-        return found
-    function: Callable[[Prompt], Any] = found
-    # a function says nothing of itself: once its file is changed, it is another model
-    source = text_hash(file.read_text("utf-8"))
-    return FunctionModel(function=function, name=name, parameters={"source": source}, file=file)
 
 
 def namespace_of(probe: Probe) -> str:

@@ -17,7 +17,9 @@ from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.calibration.saved import DEFAULT_MAX_AGE, CalibrationReport
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.analysis.design import Design, PresetCount
-from judgeharness_integrations.judging._arguments import (
+from judgeharness_integrations.redacting import current_redactor
+
+from ._arguments import (
     check_calibration,
     check_certificate,
     check_choices,
@@ -28,22 +30,23 @@ from judgeharness_integrations.judging._arguments import (
     designed,
     loaded,
 )
-from judgeharness_integrations.judging.calibrating import Anchor
-from judgeharness_integrations.judging.cases import CaseFile
-from judgeharness_integrations.judging.execution.agenda import OneByOne
-from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact
-from judgeharness_integrations.judging.execution.limiter import claimed
-from judgeharness_integrations.judging.execution.local import Executor, LocalExecutor
-from judgeharness_integrations.judging.execution.loop import run_sync, stream_sync
-from judgeharness_integrations.judging.execution.observing import Observer, Spans, default_observers
-from judgeharness_integrations.judging.execution.preparing import Rewritten, rewriter_places
-from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, is_understood
-from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
-from judgeharness_integrations.judging.plan import CasePlan, OnUnfit, Plan, plan_cases
-from judgeharness_integrations.judging.running import Run, ready, watchers
-from judgeharness_integrations.redacting import current_redactor
+from .adapters import as_judge
+from .calibrating import Anchor, CalibrationSet
+from .cases import Case, CaseFile
+from .execution.agenda import OneByOne
+from .execution.attempting import CallPolicy, Contact
+from .execution.limiter import claimed
+from .execution.local import Executor, LocalExecutor
+from .execution.loop import run_sync, stream_sync
+from .execution.observing import Observer, Spans, default_observers
+from .execution.preparing import Rewritten, rewriter_places
+from .execution.rates import Rates
+from .execution.retrying import Budget
+from .judge import Judge, JudgeLike, is_understood
+from .perturbations import Perturbation, Rewriter, perturbation
+from .plan import CasePlan, OnUnfit, Plan, plan_cases
+from .recording import ready, watchers
+from .running import Run
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -52,10 +55,9 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.probability.passport import Passport
     from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.judging.calibrating import CalibrationSet
-    from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.execution.answering import Keep
     from judgeharness_integrations.verdictlog.files import VerdictLog
+
+    from .execution.answering import Keep
 
 __all__ = ["PRESETS", "JudgeHarness", "Shape", "preset"]
 

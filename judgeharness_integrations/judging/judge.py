@@ -11,6 +11,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures import Executor as ThreadPool
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -18,14 +19,10 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.cases import Case, Criterion
-from judgeharness_integrations.judging.functionsource import UnreadableError, function_name, source_digest
-from judgeharness_integrations.judging.parsing import AnswerFields, answer_fields, described, of_an_array
-from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     Outcome,
@@ -36,8 +33,10 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
 )
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor, ThreadPoolExecutor
+from .cases import Case, Criterion
+from .functionsource import UnreadableError, source_digest
+from .parsing import AnswerFields, answer_fields, described, of_an_array
+from .perturbations import Perturbation
 
 __all__ = [
     "Answer",
@@ -48,7 +47,6 @@ __all__ = [
     "Judgment",
     "Probe",
     "as_answer",
-    "as_judge",
     "as_judgment",
     "model_family",
     "text_hash",
@@ -357,7 +355,9 @@ def _of_fields(criterion: str, value: object, given: AnswerFields) -> Answer:
     answers = {name: as_answer(criterion, part) for name, part in given.verdicts.items()}
     first = next(iter(answers.values()), None) or _of_probabilities(criterion, given.probabilities)
     if any(not _agree(first, one) for one in answers.values()):
-        return Answer(criterion=criterion, outcome="unparsed", reasoning=f"answered {_said(answers)}, which differ")
+        return Answer(
+            criterion=criterion, outcome="unparsed", reasoning=f"answered {_verdicts_text(answers)}, which differ"
+        )
     error = first.reasoning if any(map(_is_strange, given.verdicts.values())) else None
     said = replace(first, criterion=criterion, reasoning=error or given.reasoning or first.reasoning)
     return replace(said, probabilities=given.probabilities) if said.outcome == "ok" else said
@@ -385,10 +385,10 @@ def _difference(given: AnswerFields | None) -> str | None:
     read = [one for one in answers.values() if one.outcome == "ok"]
     if all(_agree(read[0], one) for one in read):
         return None
-    return f"answered {_said(answers)}, which differ: return one of them"
+    return f"answered {_verdicts_text(answers)}, which differ: return one of them"
 
 
-def _said(answers: Mapping[str, Answer]) -> str:
+def _verdicts_text(answers: Mapping[str, Answer]) -> str:
     said = {name: one.outcome if one.verdict is None else one.verdict for name, one in answers.items()}
     return " and ".join(f"{name} {verdict!s:.40}" for name, verdict in said.items())
 
@@ -455,7 +455,7 @@ class FunctionJudge:
             UsageError: it cannot.
 
         """
-        _check_takes_one(self.function, self.name, "a case")
+        check_takes_one(self.function, self.name, "a case")
 
     async def judge(self, probe: Probe) -> Judgment:
         """Call the function with the probe's case."""
@@ -468,7 +468,8 @@ class FunctionJudge:
         return is_async(self.function)
 
 
-def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> None:
+def check_takes_one(function: Callable[..., Any], judge: str, what: str) -> None:
+    """Raise a UsageError unless a function can be called with one argument."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C have none
@@ -477,45 +478,6 @@ def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> Non
         signature.bind(None)
     except TypeError as error:
         raise UsageError(f"judge {judge!r} cannot be called with {what} ({error}): let it take {what} alone.") from None
-
-
-def _is_of_a_framework(judge: object) -> bool:
-    """Whether it is called as LangChain's evaluators or models are, or as openevals' and LangSmith's: by `outputs`."""
-    if any(hasattr(judge, name) for name in ("evaluate_strings", "evaluate_string_pairs", "ainvoke")):
-        return True
-    try:
-        return callable(judge) and "outputs" in inspect.signature(judge).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-_checked: Final[WeakValueDictionary[int, Judge]] = WeakValueDictionary()  # by id: judges need no hash
-
-
-def as_judge(judge: JudgeLike) -> Judge:
-    """Return a `Judge`: the object itself, the one in an evaluator of a framework, or one around a plain callable."""
-    if (checked := _checked.get(id(judge))) is judge and checked is not None:
-        return checked
-    if isinstance(judge, Judge) and callable(judge.judge):
-        _check_takes_one(judge.judge, judge.name, "a probe")
-        with suppress(TypeError):  # not every object can be referred to weakly
-            _checked[id(judge)] = judge
-        return judge
-    wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
-    if isinstance(wrapped, Judge):
-        return wrapped
-    if _is_of_a_framework(judge):
-        from judgeharness_integrations.judging.adapters import recognised  # noqa: PLC0415 - loads adapters, which few need
-
-        if (known := recognised(judge)) is not None:
-            return known
-    if callable(judge):
-        known = FunctionJudge.of(judge, function_name(judge))
-        return replace(known, name=function_name(judge.func)) if isinstance(judge, partial) else known
-    raise UsageError(
-        f"a {type(judge).__name__} is not a judge: give a callable that takes a case, or an object with "
-        "name, identity, criteria and an async judge(probe)."
-    )
 
 
 _understood: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()  # code of functions, by its id

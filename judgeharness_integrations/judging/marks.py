@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from .cases import AnswerCase, PairwiseCase
 
 __all__ = [
     "CALLED",

@@ -27,8 +27,9 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.marks import CODE, said_after
 from judgeharness_integrations.verdictlog.row import Verdict
+
+from .marks import CODE, said_after
 
 __all__ = [
     "MARKUP",

@@ -8,27 +8,26 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from judgeharness_integrations._errors import BudgetError, CaseError, JudgeDownError, NotGradedError, UsageError
 from judgeharness_integrations.analysis.certifying.measuring import Labels
-from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.probability.canary import CANARY_ALPHA, CANARY_STATES, CanaryCheck, watch
 from judgeharness_integrations.analysis.probability.measuring import Bars, answering_models, passport_of_rows
 from judgeharness_integrations.analysis.probability.passport import VOTES, Canary, Passport, Round
 from judgeharness_integrations.analysis.result import HarnessResult, all_failed, raise_where_all_failed
-from judgeharness_integrations.judging.calibrating import CalibrationSet
-from judgeharness_integrations.judging.candidates import gold_about
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.execution.loop import run_sync
-from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, text_hash
-from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
-from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import RETEST, VerdictRow
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Case
+from .adapters import as_judge
+from .calibrating import CalibrationSet
+from .candidates import gold_about
+from .cases import AnswerCase, Case, PairwiseCase, case_id_of
+from .execution.loop import run_sync
+from .harness import JudgeHarness
+from .judge import Judge, JudgeLike, text_hash
+from .perturbations.registry import QUESTION_FORMS
+from .running import fingerprint_parts
 
 SINGLE_LABELS: Final = "single labels"
 FORMED: Final = 50  # cases whose question is asked in every form

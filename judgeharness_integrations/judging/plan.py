@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, PlanError
 from judgeharness_integrations.analysis.aggregation.rules import Rule, check_rule_fits, of_both_kinds
-from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, case_id_of, presented
-from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.perturbations import Perturbation, perturbation, retest
-from judgeharness_integrations.judging.perturbations.registry import QUESTION_FORMS
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import RETEST, is_probe
+
+from .cases import AnswerCase, Case, Criterion, case_id_of, presented
+from .judge import Judge
+from .perturbations import Perturbation, perturbation, retest
+from .perturbations.registry import QUESTION_FORMS
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
 

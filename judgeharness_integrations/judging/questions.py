@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.cases import AnswerCase, Criterion, QuestionForm
-from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Answer
-from judgeharness_integrations.judging.marks import titled
 from judgeharness_integrations.verdictlog.row import expected_level, most_probable, probabilities_from_json
+
+from .cases import AnswerCase, Criterion, QuestionForm
+from .judge import DEFAULT_CRITERION, Answer
+from .marks import titled
 
 __all__ = [
     "DEFAULT_RUBRIC",

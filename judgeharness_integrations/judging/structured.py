@@ -15,7 +15,8 @@ from threading import Lock
 from typing import Any, Self
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.judging.cases import AnswerCase
+
+from .cases import AnswerCase
 
 __all__ = [
     "Attachment",

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.spending import ASKED_TIER, TIER_REFUSED
 from judgeharness_integrations.analysis.usage import Price, names_of, price_of, undated
-from judgeharness_integrations.judging.execution.retrying import is_refusal, status_of
+
+from .execution.retrying import is_refusal, status_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Criterion
-    from judgeharness_integrations.judging.config.schema import Config
-    from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
+    from .cases import Criterion
+    from .config.schema import Config
+    from .judge import Judge, JudgeIdentity, Judgment, Probe
 
 __all__ = [
     "LITELLM",

@@ -1,13 +1,8 @@
 """Labelling: people answer what judges are asked, blind to judges and authors, into a verdict log of their own."""
 
-from judgeharness_integrations.labelling.labellog import (
-    LabelAgreement,
-    LabelLog,
-    calibration_set_from_logs,
-    label_agreement,
-)
-from judgeharness_integrations.labelling.questions import Question, parse_answers, questions
-from judgeharness_integrations.labelling.sheets import Progress, Session
+from .labellog import LabelAgreement, LabelLog, calibration_set_from_logs, label_agreement
+from .questions import Question, parse_answers, questions
+from .sheets import Progress, Session
 
 __all__ = [
     "LabelAgreement",

@@ -13,9 +13,10 @@ from typing import Literal, TypeAlias
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.judging.cases import Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.perturbations import position_swap
-from judgeharness_integrations.labelling.resultsheets import Answers, case_texts
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
+
+from .resultsheets import Answers, case_texts
 
 _SCALE = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\.\.([+-]?\d{1,15}(?:\.\d{1,15})?)")
 _DECIMAL = re.compile(r"[+-]?\d+(?:\.\d+)?")

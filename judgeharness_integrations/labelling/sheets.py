@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.perturbations import position_swap
-from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.questions import (
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+
+from .labellog import LabelLog
+from .questions import (
     Command,
     Question,
     VerdictKind,
@@ -22,9 +25,7 @@ from judgeharness_integrations.labelling.questions import (
     question_lines,
     verdict_of,
 )
-from judgeharness_integrations.labelling.resultsheets import AnnotatedLabel, item_of, read_annotated_labels, write_sheet
-from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from .resultsheets import AnnotatedLabel, item_of, read_annotated_labels, write_sheet
 
 if TYPE_CHECKING:
     from os import PathLike

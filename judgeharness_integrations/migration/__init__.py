@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.migration.discovery import find_sites
-    from judgeharness_integrations.migration.inspection import Finding
-    from judgeharness_integrations.migration.scanning import ScanReport, ScanSettings, nearest_settings, scan
-    from judgeharness_integrations.migration.syntax import JudgeSite
+    from .discovery import find_sites
+    from .inspection import Finding
+    from .scanning import ScanReport, ScanSettings, nearest_settings, scan
+    from .syntax import JudgeSite
 
 __all__ = ["Finding", "JudgeSite", "ScanReport", "ScanSettings", "find_sites", "nearest_settings", "scan"]
 
@@ -27,7 +27,7 @@ _HOMES = {
 
 
 def _require(_: str) -> None:
-    from judgeharness_integrations.migration.modules import check_parser  # noqa: PLC0415
+    from .modules import check_parser  # noqa: PLC0415
 
     check_parser()
 

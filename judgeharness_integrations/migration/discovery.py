@@ -10,18 +10,11 @@ from typing import TypeVar
 
 import libcst as cst
 
-from judgeharness_integrations.migration.evaluators import foreign_evaluators, harnessed_nodes
-from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.frameworks import config_sites
-from judgeharness_integrations.migration.judges import (
-    asked,
-    asks_of,
-    bound_name,
-    handwritten_sites,
-    is_awaited,
-    made_sites,
-)
-from judgeharness_integrations.migration.modules import (
+from .evaluators import foreign_evaluators, harnessed_nodes
+from .flow import Flow
+from .frameworks import config_sites
+from .judges import asked, asks_of, bound_name, handwritten_sites, is_awaited, made_sites
+from .modules import (
     CONFTEST,
     ConfigSource,
     Following,
@@ -32,16 +25,10 @@ from judgeharness_integrations.migration.modules import (
     may_hold_judges,
     speaks_of_judging,
 )
-from judgeharness_integrations.migration.questions import (
-    asks_model,
-    foreign_judge,
-    given_function,
-    offer_of_call,
-    reads_parameters,
-)
-from judgeharness_integrations.migration.repetition import samples_of
-from judgeharness_integrations.migration.syntax import Foreign, JudgeSite, Offer, Outline, Role, last_name, span_of
-from judgeharness_integrations.migration.view import ModuleView, is_fixture
+from .questions import asks_model, foreign_judge, given_function, offer_of_call, reads_parameters
+from .repetition import samples_of
+from .syntax import Foreign, JudgeSite, Offer, Outline, Role, last_name, span_of
+from .view import ModuleView, is_fixture
 
 
 def find_sites(source: Source | ConfigSource) -> tuple[JudgeSite, ...]:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.syntax import RUN_METHODS, Foreign, FunctionNode, last_name, walk
-from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view
+from .syntax import RUN_METHODS, Foreign, FunctionNode, last_name, walk
+from .view import ModuleView, is_fixture, once_a_view
 
 _PAIRWISE = "evaluate_comparative"
 # LangSmith's functions, and where `evaluators` stands among their positional arguments

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from judgeharness_integrations.migration.questions import all_questions
-from judgeharness_integrations.migration.repetition import loops_around
-from judgeharness_integrations.migration.syntax import children, last_name
-from judgeharness_integrations.migration.view import COLLECTING, ModuleView, once_a_view
+from .questions import all_questions
+from .repetition import loops_around
+from .syntax import children, last_name
+from .view import COLLECTING, ModuleView, once_a_view
 
 _APPLY = frozenset({"apply", "map", "imap", "starmap", "submit", "run_in_executor", "to_thread", "progress_apply"})
 _EACH = _APPLY - {"submit", "run_in_executor", "to_thread"}

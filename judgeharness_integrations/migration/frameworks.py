@@ -11,17 +11,9 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
-from judgeharness_integrations.migration.modules import CONFTEST, ConfigSource, Source, SourceError
-from judgeharness_integrations.migration.syntax import (
-    Framework,
-    JudgeShape,
-    JudgeSite,
-    OtherFiles,
-    is_zero,
-    last_name,
-    walk,
-)
-from judgeharness_integrations.migration.view import ModuleView
+from .modules import CONFTEST, ConfigSource, Source, SourceError
+from .syntax import Framework, JudgeShape, JudgeSite, OtherFiles, is_zero, last_name, walk
+from .view import ModuleView
 
 
 @dataclass(frozen=True, kw_only=True)

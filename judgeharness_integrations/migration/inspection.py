@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import libcst as cst
 from libcst.metadata import PositionProvider
 
-from judgeharness_integrations.migration.discovery import find_sites, imported_sites
-from judgeharness_integrations.migration.evaluators import Given, given_evaluators, wrappers_of
-from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.judges import asks_of
-from judgeharness_integrations.migration.modules import ConfigSource, Source, may_evaluate
-from judgeharness_integrations.migration.syntax import JudgeSite, Outline, last_name, span_of
-from judgeharness_integrations.migration.view import ModuleView
+from .discovery import find_sites, imported_sites
+from .evaluators import Given, given_evaluators, wrappers_of
+from .flow import Flow
+from .judges import asks_of
+from .modules import ConfigSource, Source, may_evaluate
+from .syntax import JudgeSite, Outline, last_name, span_of
+from .view import ModuleView
 
 
 @dataclass(frozen=True, kw_only=True)

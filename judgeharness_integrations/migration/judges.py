@@ -8,28 +8,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from judgeharness_integrations.migration.evaluators import given_evaluators, harnessed_nodes, reached_from
-from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.frameworks import (
-    Kind,
-    is_evaluator,
-    langchain_kinds,
-    langsmith_kinds,
-    openevals_kinds,
-    our_kinds,
-)
-from judgeharness_integrations.migration.modules import CLOSED
-from judgeharness_integrations.migration.questions import (
-    asks_model,
-    asks_to_judge,
-    grades_at_once,
-    opens_as_judge,
-    prompt_text,
-    questions,
-)
-from judgeharness_integrations.migration.repetition import loops_around, retried_on_results, samples_of
-from judgeharness_integrations.migration.syntax import JudgeSite, dotted, last_name, span_of
-from judgeharness_integrations.migration.view import ModuleView
+from .evaluators import given_evaluators, harnessed_nodes, reached_from
+from .flow import Flow
+from .frameworks import Kind, is_evaluator, langchain_kinds, langsmith_kinds, openevals_kinds, our_kinds
+from .modules import CLOSED
+from .questions import asks_model, asks_to_judge, grades_at_once, opens_as_judge, prompt_text, questions
+from .repetition import loops_around, retried_on_results, samples_of
+from .syntax import JudgeSite, dotted, last_name, span_of
+from .view import ModuleView
 
 _RECOGNISERS = (langchain_kinds, openevals_kinds, langsmith_kinds, our_kinds)
 

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from judgeharness_integrations._errors import NotInstalledError, UsageError
-from judgeharness_integrations.migration.syntax import RUN_METHODS, Outline, outline_of, words_of
+
+from .syntax import RUN_METHODS, OtherFiles, Outline, outline_of, words_of
 
 if TYPE_CHECKING:
     import libcst as cst
     from libcst.metadata import MetadataWrapper
 
-    from judgeharness_integrations.migration.syntax import OtherFiles
-    from judgeharness_integrations.migration.view import ModuleView
+    from .view import ModuleView
 
 _SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})
 # what a named file can be that is no Python, whatever its text looks like: many a YAML file can be parsed as Python
@@ -128,7 +128,7 @@ class Source(_Text):
     @cached_property
     def view(self) -> ModuleView:
         """Names, bindings and positions of the tree."""
-        from judgeharness_integrations.migration.view import ModuleView  # noqa: PLC0415 - few files are parsed
+        from .view import ModuleView  # noqa: PLC0415 - few files are parsed
 
         return ModuleView(self.wrapper, self.path, self.tree)
 

@@ -9,9 +9,9 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.modules import ABOUT_ANSWERS, CLOSED, ROLE
-from judgeharness_integrations.migration.syntax import RUN_METHODS, Offer, dotted, is_zero, last_name, walk
-from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view, string_of, texts_below
+from .modules import ABOUT_ANSWERS, CLOSED, ROLE
+from .syntax import RUN_METHODS, Offer, dotted, is_zero, last_name, walk
+from .view import ModuleView, is_fixture, once_a_view, string_of, texts_below
 
 _LAYERS = 3  # helper functions between the judge and the client
 _EVALUATES = frozenset({"evaluate_strings", "aevaluate_strings", "evaluate_string_pairs", "aevaluate_string_pairs"})

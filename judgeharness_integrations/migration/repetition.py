@@ -10,9 +10,9 @@ from math import prod
 
 import libcst as cst
 
-from judgeharness_integrations.migration.questions import all_questions
-from judgeharness_integrations.migration.syntax import last_name, walk
-from judgeharness_integrations.migration.view import ModuleView
+from .questions import all_questions
+from .syntax import last_name, walk
+from .view import ModuleView
 
 _LEVELS = 3  # functions up the call chain
 _NOT_THE_CASE = frozenset({"seed", "run", "trial", "repetition", "attempt", "sample", "temperature", "run_id", "i"})

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
-from judgeharness_integrations.migration.discovery import ScannedTree
-from judgeharness_integrations.migration.inspection import (
+
+from .discovery import ScannedTree
+from .inspection import (
     ConfigInspection,
     Finding,
     Inspection,
@@ -20,7 +21,7 @@ from judgeharness_integrations.migration.inspection import (
     suppressions_of,
     unresolved_judges,
 )
-from judgeharness_integrations.migration.modules import (
+from .modules import (
     ConfigSource,
     Source,
     SourceError,
@@ -31,11 +32,11 @@ from judgeharness_integrations.migration.modules import (
     python_files,
     unread_files,
 )
-from judgeharness_integrations.migration.rewriting import NextStep, next_step
-from judgeharness_integrations.migration.rules import RULES, codes_matching
-from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
-from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE
-from judgeharness_integrations.migration.syntax import JudgeSite
+from .rewriting import NextStep, next_step
+from .rules import RULES, codes_matching
+from .rules.answers import FIRST_MATCH
+from .rules.numbers import SINGLE_SAMPLE
+from .syntax import JudgeSite
 
 _MOOT = frozenset({SINGLE_SAMPLE.code, FIRST_MATCH.code})  # where a harness asks the judge
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import libcst as cst
 from libcst.metadata import Assignment, MetadataWrapper, QualifiedNameSource
 
-from judgeharness_integrations.migration.syntax import ModuleIndex, OtherFiles, children, last_name
+from .syntax import ModuleIndex, OtherFiles, children, last_name
 
 _Found = TypeVar("_Found")
 _DEPTH = 8  # steps an expression is followed back

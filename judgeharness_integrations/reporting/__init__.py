@@ -2,6 +2,7 @@
 
 from judgeharness_integrations.analysis.document import RESULT_SCHEMA, result_document
 from judgeharness_integrations.analysis.result import boundary
-from judgeharness_integrations.reporting.text import dissent, rationale, text_report
+
+from .text import dissent, rationale, text_report
 
 __all__ = ["RESULT_SCHEMA", "boundary", "dissent", "rationale", "result_document", "text_report"]

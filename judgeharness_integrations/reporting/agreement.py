@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
+from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AltTestReport, AnnotatorTest, Scope
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent
 
+from .fragments import section_html
+from .sections import Block, Bullets, Section, Strong, Table
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AnnotatorTest, Scope
     from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
     from judgeharness_integrations.analysis.agreement.kappa import Coefficient
     from judgeharness_integrations.analysis.agreement.kappatable import (

@@ -8,16 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from judgeharness_integrations.reporting.figures import (
-    GREY,
-    INK,
-    legend_below,
-    name_ticks,
-    new_figure,
-    plain_name,
-    save_figure,
-    series_style,
-)
+from .figures import GREY, INK, legend_below, name_ticks, new_figure, plain_name, save_figure, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import confidence_text
-from judgeharness_integrations.analysis.result import UNCALIBRATED
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
+from judgeharness_integrations.analysis.result import UNCALIBRATED, HarnessResult
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, time_text
+
+from .fragments import section_html
+from .sections import Block, Bullets, Finding, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
     from judgeharness_integrations.analysis.calibration.rates import Rate, RiskCoverage
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
     from judgeharness_integrations.analysis.calibration.strata import Strata
-    from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection
 
 _RATES: Final = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")

@@ -3,26 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shlex import join
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.analysis.certifying.certificate import candidates_text
-from judgeharness_integrations.reporting.checkfindings import (
-    headline,
-    next_command,
-    others,
-    property_name,
-    worst_first,
-)
-from judgeharness_integrations.reporting.checkpage.rendering import next_step, rule_text, status_word
-from judgeharness_integrations.reporting.measured import NO_RETEST, estimate_text, retest_text
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
-from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, safe_text
+from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, listed, percent, safe_text
+
+from .measured import NO_RETEST, estimate_text, retest_text
+from .sections import Block, Bullets, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
     from judgeharness_integrations.analysis.probability.canary import CanaryCheck, CanaryReport
     from judgeharness_integrations.analysis.probability.passport import FormChange, Passport, QuestionPassport, Trust
     from judgeharness_integrations.analysis.statistics.means import Estimate
+
+_ADVICE: Final = {"collapse": "Let the judge give its reasons, or log response ids: both tell copies from answers."}
+_NAMED: Final = 4  # properties of a judge, or judges
+
+
+def worst_first(reports: Sequence[CheckReport]) -> list[CheckReport]:
+    """Return the reports, judges that fail most first."""
+    return sorted(reports, key=lambda report: -len(report.failed))
+
+
+def headline(reports: Sequence[CheckReport]) -> str:
+    """Return the finding in one sentence: about the judge that fails most, or that no judge fails."""
+    if len(reports) > 1 and not any(report.failed for report in reports):
+        return f"None of {len(reports)} judges fails a property"
+    return answer(worst_first(reports)[0])
+
+
+def others(reports: Sequence[CheckReport]) -> tuple[str, ...]:
+    """Return a sentence about each judge that the headline is not about; of many judges how many fail."""
+    ordered = worst_first(reports)
+    if len(ordered) > _NAMED:
+        failing = sum(bool(report.failed) for report in ordered)
+        return (f"{failing} of {len(ordered)} judges fail a property",) if failing else ()
+    told = tuple(map(answer, ordered if len(ordered) > 1 else ()))
+    return tuple(line for line in told if line != headline(reports))
+
+
+def answer(report: CheckReport) -> str:
+    """Return what a judge fails, with in how many cases; else what is inconclusive, or that it passes."""
+    counts = report.counts
+    checked = len(report.properties) - counts["not_checked"]
+    failed, unsure = (
+        [check for check in report.properties if check.status == status] for status in ("fail", "inconclusive")
+    )
+    several = len({check.criterion for check in report.properties}) > 1
+    if not checked:
+        return f"Nothing about {report.judge} could be checked"
+    if failed:
+        told = [f"{property_name(check, several=several)}, {_seen(check)}" for check in failed]
+        return f"{report.judge} FAILS {len(failed)} of {checked}: {listed(told, _NAMED, '; ')}"
+    if unsure:
+        names = [property_name(check, several=several) for check in unsure]
+        return f"{report.judge} fails none of {checked}; {len(unsure)} inconclusive: {listed(names, _NAMED)}"
+    return f"{report.judge} passes {'the one property' if checked == 1 else f'all {checked}'} that could be checked"
+
+
+def property_name(check: PropertyCheck, *, several: bool) -> str:
+    """Return the property, with its criterion where there are `several`."""
+    return f"{check.criterion} · {check.name}" if several else check.name
+
+
+def _seen(check: PropertyCheck) -> str:
+    """Return `42 of 42`; of what part of a case's samples show, the mean share over cases."""
+    if check.hits is not None and check.hits % 1 == 0:
+        return f"{check.hits:,.0f} of {check.cases:,}"
+    return f"{percent(check.rate)} % of {counted(check.cases, 'case')}"
+
+
+def next_command(reports: Sequence[CheckReport], source: Sequence[str]) -> str:
+    """Return the command that follows from a check: all about what fails, more cases, or a run.
+
+    Args:
+        reports: of the judges that were checked.
+        source: the arguments that name what was checked: a configuration, or `--log` and a log; empty where that is
+            not known, and nothing is returned.
+
+    """
+    if not source:
+        return ""
+    check, ordered = ["judgeharness", "check", *source], worst_first(reports)
+    of_log = "--log" in source
+    if ordered[0].failed:
+        one = [*_without(check, "--judge"), "--judge", ordered[0].judge] if len(ordered) > 1 else check
+        return join([*one, "--all"])
+    more = [one.more_cases for report in reports for one in report.properties if one.more_cases is not None]
+    if more and not of_log:
+        cases = max(one.cases for one in reports) + max(more)
+        return join([*_without(check, "--cases"), "--cases", str(cases)])
+    return join([*check, "--all"]) if of_log else join(["judgeharness", "run", source[0]])
+
+
+def _without(arguments: Sequence[str], option: str) -> list[str]:
+    """Return arguments without an option and its values."""
+    names = ("", *arguments[:-1])
+    return [one for one, before in zip(arguments, names, strict=True) if option not in (one, before)]
+
 
 _TABLES: Final = {"fail": "properties that fail", "inconclusive": "inconclusive", "pass": "properties that pass"}
 _WORST: Final = {"fail": 3, "inconclusive": 1, "pass": 0, "not_checked": 0}  # cases that are shown
@@ -197,12 +277,12 @@ def _worst(report: CheckReport, *, several: bool) -> Iterator[str]:
         for case in check.worst[: _WORST[check.status]]:
             raw = f": {safe_text(case.raw, 120)}" if case.raw else ""
             changed = f"{case.before} -> {case.after} under {case.perturbation}"
-            shown = f"; shown: {_shown(case)}" if case.shown else ""
+            shown = f"; shown: {_marked_text(case)}" if case.shown else ""
             name = property_name(check, several=several)
             yield f"{name}: case {safe_text(case.case_id, 60)}, {changed}{raw}{shown}"
 
 
-def _shown(case: WorstCase) -> str:
+def _marked_text(case: WorstCase) -> str:
     """Return what the judge read, what the change brought in between `{+` and `+}`, cut where that ends or is long."""
     pieces = (f"{{+{safe_text(text, _LONGEST)}+}}" if new else safe_text(text, _LEAD) for text, new in case.pieces)
     return safe_text(" ".join(pieces), 2 * _LONGEST)
@@ -358,3 +438,30 @@ def _change(form: FormChange) -> tuple[str, ...]:
 
 def _in_two(found: Estimate) -> str:
     return f"{fixed(found.value)}\n{ends((found.low, found.high))}"
+
+
+def status_word(status: str) -> str:
+    """Return a status for people."""
+    return status.replace("_", " ")
+
+
+def next_step(check: PropertyCheck) -> str:
+    """Return what would settle a property that is open."""
+    if check.status != "inconclusive":
+        return ""
+    if check.more_cases is None:
+        return _ADVICE.get(check.name) or "No number of further cases that can be foreseen settles it."
+    calls = "" if check.more_calls is None else f" ({counted(check.more_calls, 'call')})"
+    return f"About {counted(check.more_cases, 'more case')}{calls} would settle it."
+
+
+def rule_text(report: CheckReport) -> str:
+    """Return what `pass` and `fail` mean in a report, with the level that all its tests share."""
+    tested = sum(one.p_value is not None for one in report.properties)
+    level = f"{100 * report.alpha:g} %"
+    return (
+        "pass: the 95 % interval of the effect, or of the rate itself (an effect is no larger), ends within "
+        f"{100 * report.tolerance:g} points; fail: neither does, and a test rejects at a level of {level} that "
+        f"{counted(tested, 'test')} {'has' if tested == 1 else 'share'} (Holm): "
+        f"a judge without any fault gets a fail in at most {level} of reports"
+    )

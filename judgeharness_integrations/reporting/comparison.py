@@ -27,12 +27,12 @@ from judgeharness_integrations.analysis.comparison.report import (
 from judgeharness_integrations.analysis.gates.gate import STOPPED
 from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.sections import Bullets, Section, Table, section_markdown
-from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
+
+from .fragments import section_html
+from .sections import Bullets, Finding, Section, Table, section_markdown
+from .text import cost_text, tokens_text
 
 FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
 _NAMED: Final = 5

@@ -8,25 +8,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
-from judgeharness_integrations.analysis.comparison.pairing import NOT_GRADED
+from judgeharness_integrations.analysis.comparison.pairing import NOT_GRADED, State
 from judgeharness_integrations.analysis.comparison.report import (
+    Answer,
+    ComparisonReport,
+    CriterionComparison,
+    Flip,
     difference_text,
     measure_text,
     shares,
     value_text,
 )
-from judgeharness_integrations.reporting.comparison import caveats, comparison_finding, details, differences, titled
-from judgeharness_integrations.reporting.html.charts import FIELDS, Tones, bar, decision_word, whisker
-from judgeharness_integrations.reporting.text import rationale
 from judgeharness_integrations.verdictlog.encoding import p_text
+
+from .comparison import caveats, comparison_finding, details, differences, titled
+from .html.charts import FIELDS, Bar, Tones, Whisker, bar, decision_word, whisker
+from .text import rationale
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.comparison.difference import Difference
-    from judgeharness_integrations.analysis.comparison.pairing import State
-    from judgeharness_integrations.analysis.comparison.report import Answer, ComparisonReport, CriterionComparison, Flip
     from judgeharness_integrations.analysis.result import Distribution, HarnessResult
-    from judgeharness_integrations.reporting.html.charts import Bar, Whisker
     from judgeharness_integrations.verdictlog.row import Verdict
+
 
 _TONES: Final[Mapping[Answer, str]] = {
     "worse": "answer-no",
@@ -247,7 +250,7 @@ def comparison_page(report: ComparisonReport) -> str:
 
     Every text of cases, judges and files is escaped, and a policy in the page allows its own style and script alone.
     """
-    from judgeharness_integrations.reporting.html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
+    from .html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
 
     found = comparison_finding(report)
     cards = [criterion_card(one) for one in report.criteria]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, is_number, verdict_text
+
+from .calibrationtext import calibration_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, PairAgreement
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.replay.report import JudgeReplay, ReplayReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
 from judgeharness_integrations.analysis.calibration.items import confidence_text, simultaneous_level
@@ -17,11 +17,14 @@ from judgeharness_integrations.analysis.replay.report import JudgeReplay, Replay
 from judgeharness_integrations.analysis.result import UNCALIBRATED
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.reporting.calibrationtext import uncalibrated
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.sections import Block, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent, safe_text, share
 from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, verdict_text
+
+from .calibrationtext import uncalibrated
+from .certificatefindings import cascade_promise
+from .fragments import section_html
+from .sections import Block, Section, Strong, Table
+from .text import cost_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Controls
@@ -496,3 +499,66 @@ def figures_text(found: ProbabilityFigures) -> str:
         f"calibration error {fixed(error.ece)}, of a perfect judge at this n {fixed(error.perfect)}, in excess of it "
         f"{estimate_text(error.excess)}"
     )
+
+
+def together_sections(document: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield what a document says of judges that decide together: its keys `cascade` and `panel`."""
+    if document.get("cascade") is not None:
+        yield cascade_section(document["cascade"])
+    if document.get("panel") is not None:
+        yield panel_section(document["panel"])
+
+
+def cascade_section(record: Mapping[str, Any]) -> Section:
+    """Return what a cascade made of its cases, from what documents keep of it: each share with its denominator."""
+    return Section(title=f"cascade: {record['criterion']}", blocks=tuple(_cascade(record)))
+
+
+def _cascade(record: Mapping[str, Any]) -> Iterator[Block]:
+    columns = ("judge", "cases that\ncame", "decided,\n% of them", "calls", "cost")
+    yield Table.of("steps, in the order they are asked", columns, map(_step, record["steps"]))
+    decided, cases, left = record["decided"], record["cases"], record["left"]
+    # of a run that ended early some of these were never asked about, and wait for judges
+    yield f"decided: {share(decided, cases)}; no judge decides {counted(left, 'case')}"
+    yield f"certified: decided cases {cascade_promise(record['promised'], record['delta'])}, all steps together"
+    rate = record["agreement"]
+    told = "no decided case has a label" if rate is None else _rate(rate)
+    yield f"decided cases that agree with their labels: {told}"
+    if not decided:
+        yield "price of a decision: none was made"
+        return
+    price = f"{record['calls_per_decision']:.2f} calls ({record['calls']} calls / {counted(decided, 'decision')})"
+    cost = cost_text(record["cost"], record["cost_remarks"]) or "cost not known: no prices were given"
+    if record["cost"] is not None:
+        price += f", {record['cost_per_decision']:.3g} in money"
+    yield f"price of a decision: {price}; {cost}"
+
+
+def _step(step: Mapping[str, Any]) -> tuple[str, ...]:
+    cost = "-" if step["cost"] is None else f"{step['cost']:.4f}"
+    return step["judge"], str(step["reached"]), share(step["decided"], step["reached"]), str(step["calls"]), cost
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    right, of = rate["successes"], rate["trials"]
+    return f"{right / of:.3f} [{rate['low']:.3f}, {rate['high']:.3f}] ({right}/{of})"
+
+
+def panel_section(record: Mapping[str, Any]) -> Section:
+    """Return what a panel decides, how alike its members err, and what each of them cost."""
+    return Section(title=f"panel of {', '.join(record['members'])}", blocks=tuple(_panel(record)))
+
+
+def _panel(record: Mapping[str, Any]) -> Iterator[Block]:
+    yield f"rule: {record['rule']} over members, each of them by {record['member_rule']}"
+    entries = [JudgeReplay.from_dict({**entry["measured"], **entry}) for entry in record["decisions"]]
+    yield measured_table(Measured(name=named_after(one.judge, one.criterion), replay=one) for one in entries)
+    for one in record["errors"]:
+        yield f"{one['criterion']}: {one['sentence']}"
+    columns = ("member", "calls", "tokens in", "tokens out", "cost")
+    yield Table.of("what members cost", columns, map(_member, record["usage"]))
+
+
+def _member(used: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = ("-" if used[name] is None else f"{used[name]:,}" for name in ("input_tokens", "output_tokens"))
+    return used["judge"], str(used["calls"]), *tokens, "-" if used["cost"] is None else f"{used['cost']:.4f}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations.analysis.gates.gate import NEAR_THE_BAR
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
-from judgeharness_integrations.reporting.sections import Block, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, percent
+
+from .sections import Block, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport

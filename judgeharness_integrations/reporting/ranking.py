@@ -6,24 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from judgeharness_integrations.analysis.ranking.analyses import ANALYSES
-from judgeharness_integrations.analysis.ranking.contrasts import NO_SPREAD
+from judgeharness_integrations.analysis.ranking.analyses import ANALYSES, Portfolio
+from judgeharness_integrations.analysis.ranking.contrasts import NO_SPREAD, Contrast
 from judgeharness_integrations.analysis.ranking.judgetable import answer_key, pairwise_criterion
-from judgeharness_integrations.analysis.ranking.rating import ranks_of
+from judgeharness_integrations.analysis.ranking.rating import Method, Rating, ranks_of
 from judgeharness_integrations.analysis.statistics.means import Z95
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.rankfindings import THOUSAND, elo_interval, rank_finding
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, listed, p_text, percent
+
+from .fragments import section_html
+from .rankpage import THOUSAND, elo_interval, rank_finding
+from .sections import Block, Bullets, Section, Strong, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import RuleFixed
-    from judgeharness_integrations.analysis.ranking.analyses import Portfolio
     from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
-    from judgeharness_integrations.analysis.ranking.contrasts import Contrast
     from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap
-    from judgeharness_integrations.analysis.ranking.rating import Method, Rating
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.ranking.studying import RankStudy
 
 _FIRST_JUDGES: Final = 40  # that a leaderboard lists where there are more than it lists all of

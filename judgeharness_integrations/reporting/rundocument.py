@@ -12,30 +12,29 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from judgeharness_integrations.analysis.calibration.rates import rate_document
-from judgeharness_integrations.analysis.result import CaseOutcome, case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.result import CaseOutcome, CriterionResult, HarnessResult, case_outcome
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    OnAbstain,
+    RunReport,
+    never_asked,
+)
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
-from judgeharness_integrations.analysis.usage import tokens_of
-from judgeharness_integrations.reporting.calibrationtext import calibration_word
-from judgeharness_integrations.reporting.runfindings import run_finding
-from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
+from judgeharness_integrations.analysis.usage import Usage, tokens_of
 from judgeharness_integrations.verdictlog.encoding import defused, number_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text, verdict_to_json
+
+from .calibrationtext import calibration_word
+from .runfindings import run_finding
+from .text import dissent, headline, rationale, shown_order
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.design import Design
     from judgeharness_integrations.analysis.gates.gate import GateCheck, GateReport
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import (
-        CriterionSummary,
-        FlipRate,
-        JudgeSection,
-        OnAbstain,
-        RunReport,
-    )
     from judgeharness_integrations.analysis.statistics.means import Estimate
-    from judgeharness_integrations.analysis.usage import Usage
 
 REPORT_SCHEMA = "judgeharness.report/1"
 
@@ -251,7 +250,7 @@ def case_table(report: RunReport) -> str:
     for result in report.results:
         for first, measured in _numbered(result):
             cells = _cells(result, measured) | (_cost(result.usage) if first else {})
-            writer.writerow([_shown(cells.get(column)) for column in CASE_COLUMNS])
+            writer.writerow([_defused_cell(cells.get(column)) for column in CASE_COLUMNS])
     return text.getvalue()
 
 
@@ -318,7 +317,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _shown(cell: _Cell) -> _Cell:
+def _defused_cell(cell: _Cell) -> _Cell:
     return defused(cell) if isinstance(cell, str) else cell
 
 

@@ -7,21 +7,32 @@ from shlex import join
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from judgeharness_integrations.analysis.certifying.certificate import promise_text
-from judgeharness_integrations.analysis.gates.gate import OF_CALIBRATION, STOPPED, parse_expression
-from judgeharness_integrations.analysis.result import case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
+from judgeharness_integrations.analysis.gates.gate import (
+    OF_CALIBRATION,
+    STOPPED,
+    GateCheck,
+    GateReport,
+    parse_expression,
+)
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, case_outcome
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    RunReport,
+    never_asked,
+    nothing_graded,
+)
 from judgeharness_integrations.analysis.runs.summarising import gold_of
-from judgeharness_integrations.reporting.calibrationtext import answered, calibrated_rates, uncalibrated
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.measured import criterion_names, rate_text
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, p_text, percent
+
+from .calibrationtext import answered, calibrated_rates, uncalibrated
+from .measured import criterion_names, rate_text
+from .sections import Finding
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.controls import Control, Controls
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.gates.gate import GateCheck, GateReport
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
 
 _LEVEL: Final = 0.05
 _NAMED: Final = 4  # judges with a sentence of their own

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any, Final, TypeAlias
 
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.measured import named_after
-from judgeharness_integrations.reporting.sections import Block, Section, Table
 from judgeharness_integrations.verdictlog.encoding import counted, fixed, listed, percent, share
+
+from .measured import named_after
+from .sections import Block, Finding, Section, Table
 
 Run: TypeAlias = Mapping[str, Any]
 

@@ -13,21 +13,31 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._lazy import renderer
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.certifying.certificate import held_text
-from judgeharness_integrations.analysis.gates.gate import STOPPED
+from judgeharness_integrations.analysis.gates.gate import STOPPED, GateReport
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.result import EXPLORATORY, NO_VERDICT, CaseOutcome, case_outcome
-from judgeharness_integrations.analysis.runs.report import never_asked, state_text
-from judgeharness_integrations.analysis.runs.summarising import gold_of
-from judgeharness_integrations.reporting.calibrationtext import (
-    alike,
-    anchor_text,
-    calibrated_rates,
-    calibration_section,
-    uncalibrated,
+from judgeharness_integrations.analysis.result import (
+    EXPLORATORY,
+    NO_VERDICT,
+    CaseOutcome,
+    CriterionResult,
+    HarnessResult,
+    case_outcome,
 )
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.fragments.rendering import section_html
-from judgeharness_integrations.reporting.measured import (
+from judgeharness_integrations.analysis.runs.report import (
+    CriterionSummary,
+    FlipRate,
+    JudgeSection,
+    RunReport,
+    never_asked,
+    state_text,
+)
+from judgeharness_integrations.analysis.runs.summarising import gold_of
+from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, ends, fixed, percent
+from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+
+from .calibrationtext import alike, anchor_text, calibrated_rates, calibration_section, uncalibrated
+from .fragments import section_html
+from .measured import (
     Measured,
     band_text,
     control_line,
@@ -43,20 +53,15 @@ from judgeharness_integrations.reporting.measured import (
     rate_text,
     result_text,
     stopping_sentences,
+    together_sections,
     verdict_shares,
 )
-from judgeharness_integrations.reporting.runfindings import attention, failed_samples, run_finding
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table, section_markdown
-from judgeharness_integrations.reporting.severaljudges import together_sections
-from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
-from judgeharness_integrations.verdictlog.encoding import counted, distribution_text, ends, fixed, percent
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+from .runfindings import attention, failed_samples, run_finding
+from .sections import Block, Bullets, Finding, Section, Strong, Table, section_markdown
+from .text import cost_text, dissent, rationale, tokens_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.gate import GateReport
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
     from judgeharness_integrations.analysis.usage import Usage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
 
@@ -165,3 +165,23 @@ def _sentence(text: str) -> str:
 def _cell(text: str) -> str:
     shown = "<br>".join(escaped(line, LONGEST_CELL, cell=True) for line in text.split("\n"))
     return f"**{shown}**" if isinstance(text, Strong) else shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The answer in one sentence, why, and the command that comes next; empty where none is known."""
+
+    answer: str
+    reasons: tuple[str, ...] = ()
+    next: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        return {"answer": self.answer, "reasons": list(self.reasons), "next": self.next or None}
+
+    def opening(self) -> Iterator[Block]:
+        """Yield what stands below the answer."""
+        if self.reasons:
+            yield Bullets(self.reasons)
+        if self.next:
+            yield f"next: {self.next}"

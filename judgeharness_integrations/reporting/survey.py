@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.reporting.html.charts import Whisker, whisker
-from judgeharness_integrations.reporting.measured import rate_text
-from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, share
+
+from .html.charts import Whisker, whisker
+from .measured import rate_text
+from .sections import Block, Bullets, Section, Table
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.rates import Rate
@@ -180,7 +181,7 @@ def survey_page(found: Survey, *, source: str) -> str:
         source: where the verdicts are from.
 
     """
-    from judgeharness_integrations.reporting.html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
+    from .html.frame import environment, script, style  # noqa: PLC0415 - loads Jinja
 
     return (
         environment("judgeharness_integrations.reporting")

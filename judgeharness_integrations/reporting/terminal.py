@@ -16,9 +16,10 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, on_one_line
-from judgeharness_integrations.reporting.sections import Table as TableBlock
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
+
+from .sections import LONGEST_CELL, Bullets, Section, Strong, on_one_line
+from .sections import Table as TableBlock
 
 Row: TypeAlias = "Sequence[str | Text]"
 

@@ -11,9 +11,10 @@ from judgeharness_integrations.analysis.calibration.measure import CriterionCali
 from judgeharness_integrations.analysis.certifying.certificate import held_text
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, boundary
 from judgeharness_integrations.analysis.usage import Usage, reused_from, tokens_of
-from judgeharness_integrations.reporting.calibrationtext import calibration_section
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
+
+from .calibrationtext import calibration_section
 
 _LONGEST_QUOTE = 300
 _DOT = " · "
@@ -313,7 +314,7 @@ def _case(result: HarnessResult) -> Iterator[str]:
         yield f"rule chosen: {fixed}"
     report = result.calibration if result.calibration_valid else None
     if report is not None and not report.criteria.keys().isdisjoint(result.criteria):
-        from judgeharness_integrations.reporting.terminal import section_lines  # noqa: PLC0415 - brings rich
+        from .terminal import section_lines  # noqa: PLC0415 - brings rich
 
         yield from (*section_lines(calibration_section(report)), "")
     if result.certificate is not None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
         Native,
         Script,
     )
-    from judgeharness_integrations.testing.conformance import (
+
+    from .conformance import (
         CHECKS,
         AdapterReport,
         CheckResult,
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
         check_perturbation,
         check_rule,
     )
-    from judgeharness_integrations.testing.judges import (
-        RecordedJudge,
-        ScriptedJudge,
-        SimulatedTruth,
-        verdict_text,
-    )
-    from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
+    from .judges import RecordedJudge, ScriptedJudge, SimulatedTruth, verdict_text
+    from .simulated import SimulatedJudge, simulated_cases
 
 __all__ = [
     "CHECKS",

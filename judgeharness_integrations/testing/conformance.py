@@ -19,7 +19,17 @@ from judgeharness_integrations.judging.adapterkit import Bench
 from judgeharness_integrations.judging.adapters import Adapter, find_adapter
 from judgeharness_integrations.judging.cases import Case, case_id_of, output_texts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
-from judgeharness_integrations.testing.benchchecks import (
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    RETEST,
+    Outcome,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+)
+
+from .benchchecks import (
     check_cache_safety,
     check_calibration,
     check_callbacks_and_tags,
@@ -33,15 +43,6 @@ from judgeharness_integrations.testing.benchchecks import (
     check_tie_is_no_abstention,
     expect,
     in_new_loop,
-)
-from judgeharness_integrations.verdictlog.row import (
-    ABSTAIN,
-    RETEST,
-    Outcome,
-    Verdict,
-    VerdictRow,
-    is_number,
-    verdict_text,
 )
 
 CHECKS: Mapping[str, Callable[[Bench], None]] = MappingProxyType(
@@ -113,14 +114,21 @@ def check_adapter(adapter: str | Adapter) -> AdapterReport:
 
     Raises:
         UnknownNameError: there is no such adapter, or a bench opts out of a check there is not.
+        UsageError: what it brings as a bench is none.
         NotInstalledError: its framework is not installed.
 
     """
     if isinstance(adapter, str):
         adapter = find_adapter(adapter)
     adapter.require()
-    benches = adapter.benches() if adapter.benches is not None else ()
-    return AdapterReport(adapter=adapter.name, results=tuple(r for bench in benches for r in check_bench(bench)))
+    results: list[CheckResult] = []
+    for bench in adapter.benches() if adapter.benches is not None else ():
+        if not isinstance(bench, Bench):
+            raise UsageError(
+                f"adapter {adapter.name!r} brings a {type(bench).__name__} as bench: give a testing.Bench."
+            )
+        results += check_bench(bench)
+    return AdapterReport(adapter=adapter.name, results=tuple(results))
 
 
 def check_bench(bench: Bench) -> tuple[CheckResult, ...]:

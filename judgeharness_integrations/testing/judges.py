@@ -15,15 +15,9 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_judgment
 from judgeharness_integrations.judging.marks import code_in, verdict_line
-from judgeharness_integrations.testing.simulation import (
-    JudgeParameters,
-    obedience,
-    same,
-    scale_of,
-    sentinel_difference,
-    shift,
-)
 from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow, probe_name
+
+from .simulation import JudgeParameters, obedience, same, scale_of, sentinel_difference, shift
 
 
 class ScriptedJudge:

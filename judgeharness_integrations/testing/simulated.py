@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.judge import (
     DEFAULT_CRITERION,
     Answer,
@@ -19,8 +19,10 @@ from judgeharness_integrations.judging.judge import (
     Judgment,
     Probe,
 )
-from judgeharness_integrations.testing.judges import SimulatedTruth
-from judgeharness_integrations.testing.simulation import (
+from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow
+
+from .judges import SimulatedTruth
+from .simulation import (
     KINDS,
     OUTCOME_OF,
     QUALITY,
@@ -28,6 +30,7 @@ from judgeharness_integrations.testing.simulation import (
     JudgeParameters,
     Kind,
     Known,
+    Scale,
     answers,
     asked,
     changed_case,
@@ -39,13 +42,10 @@ from judgeharness_integrations.testing.simulation import (
     reads_texts,
     scale_of,
 )
-from judgeharness_integrations.verdictlog.row import EXCHANGED, Verdict, VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.perturbations import Perturbation
     from judgeharness_integrations.judging.probes import AdversarialProbe
-    from judgeharness_integrations.testing.simulation import Scale
 
 
 _PEOPLE = ("Ada", "Ben")

@@ -19,11 +19,10 @@ from judgeharness_integrations.analysis.aggregation.statistics import within
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.preparing import CaseFacts
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter, perturbation
-from judgeharness_integrations.verdictlog.row import ProbeName, Verdict, is_probe, probe_name
+from judgeharness_integrations.verdictlog.row import Outcome, ProbeName, Side, Verdict, is_probe, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.probes import AdversarialProbe
-    from judgeharness_integrations.verdictlog.row import Outcome, Side
 
     Floats = NDArray[np.float64]
     Keys = NDArray[np.uint64]

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
-from judgeharness_integrations.verdictlog.files import JsonlLog, MemoryLog, VerdictLog, read_log, write_log
-from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow
+
+from .files import JsonlLog, MemoryLog, VerdictLog, read_log, write_log
+from .row import Outcome, Verdict, VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog
+    from .sql.log import SqlLog
 
 __all__ = [
     "JsonlLog",

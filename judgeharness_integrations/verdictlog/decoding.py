@@ -17,8 +17,9 @@ from sys import intern
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA, to_record
-from judgeharness_integrations.verdictlog.row import (
+
+from .encoding import LOG_SCHEMA, to_record
+from .row import (
     ABSTAIN,
     OUTCOMES,
     TOKENS,

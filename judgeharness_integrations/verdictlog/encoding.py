@@ -11,7 +11,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, verdict_to_json
+
+from .row import ABSTAIN, Verdict, VerdictRow, verdict_text, verdict_to_json
 
 QUOTE: Final = "'"  # what stands before a text that a spreadsheet would run
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too

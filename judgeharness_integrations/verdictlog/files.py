@@ -20,8 +20,9 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
-from judgeharness_integrations.verdictlog.decoding import Record, decode, iter_decoded
-from judgeharness_integrations.verdictlog.encoding import (
+
+from .decoding import Record, decode, iter_decoded
+from .encoding import (
     COLUMNS,
     LOG_SCHEMA,
     LONE_SURROGATES,
@@ -37,7 +38,7 @@ from judgeharness_integrations.verdictlog.encoding import (
     to_values,
     unquoted,
 )
-from judgeharness_integrations.verdictlog.row import TOKENS, RowKey, VerdictRow
+from .row import TOKENS, RowKey, VerdictRow
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -268,7 +269,7 @@ def iter_records(path: str | PathLike[str]) -> Iterator[Record]:
 
 
 def _database_records(path: Path) -> Iterator[Record]:
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
+    from .sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
 
     with SqlLog(path, create=False) as log:
         for number, row in enumerate(log.rows(), start=1):
@@ -318,7 +319,7 @@ _ASKED = ("call_id", "probe_hash", "probabilities")
 
 
 def _database_cells(path: Path, attributes: Sequence[str]) -> Iterator[Cells]:
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
+    from .sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
 
     fields = (*_ANSWER, *_ASKED)
     columns = Columns(names=(*fields, *attributes), record=partial(_record_of_cells, (*fields, *attributes)))

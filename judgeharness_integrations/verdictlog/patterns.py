@@ -12,10 +12,11 @@ from sys import intern
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations.verdictlog.decoding import CORE, NUMBERS, Line, Record, iter_decoded, perturbation_of
-from judgeharness_integrations.verdictlog.encoding import CLUSTER_COLUMN, PAIR_COLUMN, TEXT_COLUMN
-from judgeharness_integrations.verdictlog.files import Cells, Columns, iter_cells
-from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow, is_probe, plainness
+
+from .decoding import CORE, NUMBERS, Line, Record, iter_decoded, perturbation_of
+from .encoding import CLUSTER_COLUMN, PAIR_COLUMN, TEXT_COLUMN
+from .files import Cells, Columns, iter_cells
+from .row import CaseKey, VerdictRow, is_probe, plainness
 
 Reduced: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str | float]]
 _Attributes: TypeAlias = "tuple[tuple[str, str | float], ...]"

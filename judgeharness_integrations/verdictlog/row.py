@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -32,6 +33,7 @@ __all__ = [
     "VerdictRow",
     "ending_of",
     "expected_level",
+    "finite_number",
     "is_number",
     "is_probe",
     "most_probable",
@@ -139,6 +141,15 @@ class VerdictRow:
 def is_number(verdict: object) -> bool:
     """Whether a verdict is a finite number of at most 1e100 in size (a bool is not)."""
     return isinstance(verdict, (int, float)) and not isinstance(verdict, bool) and abs(verdict) <= LARGEST_SCORE
+
+
+def finite_number(value: str | float | None) -> float | None:
+    """Return a text or a number as a finite number, None where it is none."""
+    try:
+        number = math.nan if value is None else float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def verdict_text(verdict: Verdict | None) -> str:

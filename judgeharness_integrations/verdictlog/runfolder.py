@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
 from judgeharness_integrations.redacting import REDACTED
-from judgeharness_integrations.verdictlog.encoding import ENDED_BY, PLANNED_CASES
+
+from .encoding import ENDED_BY, PLANNED_CASES
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import VerdictRow
-    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
+    from .row import VerdictRow
+    from .sql.runs import RunRecord
 
 __all__ = [
     "BY_GATE",
@@ -83,7 +84,7 @@ def run_of(folder: Path) -> str | None:
 
 def record_of(folder: Path) -> RunRecord | None:
     """Return what the log knows of the run that stands in a folder; None where the log is gone or out of reach."""
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+    from .sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
 
     try:
         log, run = log_of(folder), run_of(folder)
@@ -103,13 +104,13 @@ def rows_of_folder(folder: Path, run: str | None) -> list[VerdictRow]:
         JudgeHarnessError: neither can be read.
 
     """
-    from judgeharness_integrations.verdictlog.files import read_log  # noqa: PLC0415 - who needs a path reads no rows
+    from .files import read_log  # noqa: PLC0415 - who needs a path reads no rows
 
     try:
         log = log_of(folder)
         if "://" not in str(log) and not Path(log).exists():
             raise ConfigError(f"{log} does not exist.")
-        from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+        from .sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
 
         with SqlLog(log, create=False) as found:
             return list(found.rows(run=run) if run else found.rows())  # a log that breaks off is read elsewhere, whole
@@ -174,7 +175,7 @@ def ended_early(file: Path, run: str | None) -> EndedEarly | None:
         LogFormatError: it cannot be read.
 
     """
-    from judgeharness_integrations.verdictlog.files import iter_records, read_log  # noqa: PLC0415 - who needs a path reads no rows
+    from .files import iter_records, read_log  # noqa: PLC0415 - who needs a path reads no rows
 
     if not any(PLANNED_CASES in str(record) for record in islice(iter_records(file), 1)):
         return None  # each row would say so

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
-from judgeharness_integrations.verdictlog.row import LARGEST_SCORE
+from .row import LARGEST_SCORE
 
 _LARGEST_COUNT = 2**53  # whole numbers up to here survive every JSON reader
 _SHORT = 60

@@ -12,8 +12,9 @@ import pytest
 from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.benchmark.asker import Answer, Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.folder import Journal
+from judgeharness_integrations.judging.adapters import chat_model
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
-from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt, chat_model
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.observing import Span, Spans
 from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted

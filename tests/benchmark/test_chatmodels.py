@@ -17,14 +17,8 @@ from judgeharness_integrations.analysis.usage import Price, price_of
 from judgeharness_integrations.cli.benchmark.asking import ModelFile, read_model_file
 from judgeharness_integrations.cli.benchmark.options import Asking
 from judgeharness_integrations.judging import adapters
-from judgeharness_integrations.judging.chatmodels import (
-    ChatModel,
-    Completion,
-    FunctionModel,
-    Prompt,
-    chat_model,
-    parsed_object,
-)
+from judgeharness_integrations.judging.adapters import chat_model
+from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, FunctionModel, Prompt, parsed_object
 from judgeharness_integrations.judging.functionsource import import_file
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
@@ -207,7 +201,7 @@ def test_options_of_a_model_go_before_those_of_any(monkeypatch: pytest.MonkeyPat
     def fail(spec: str, options: Mapping[str, Any]) -> ChatModel:
         raise ConfigError(f"{spec} cannot be made with {options['a']}, {options['b']} and {options['api_key']}.")
 
-    monkeypatch.setattr("judgeharness_integrations.judging.chatmodels.chat_model", fail)
+    monkeypatch.setattr("judgeharness_integrations.judging.adapters.chat_model", fail)
     with pytest.raises(ConfigError, match="with 1, 2 and") as refused:
         models.model("openai:gpt-4o")
     assert "sk-secret-key" not in str(refused.value)
@@ -227,7 +221,7 @@ def test_options_and_prices_are_found_with_and_without_the_provider(
         given.append((spec, dict(options)))
         return FunctionModel(function=str, name="llama3:8b")
 
-    monkeypatch.setattr("judgeharness_integrations.judging.chatmodels.chat_model", made)
+    monkeypatch.setattr("judgeharness_integrations.judging.adapters.chat_model", made)
     name = models.model("ollama:llama3:8b").name
     assert given == [("ollama:llama3:8b", {"a": 1, "b": 2})]
     assert price_of(name, models.prices) == Price(input=1, output=2)

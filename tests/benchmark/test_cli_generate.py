@@ -25,7 +25,8 @@ from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli.benchmark import asking
 from judgeharness_integrations.cli.benchmark import generate as _generate
 from judgeharness_integrations.cli.benchmark.asking import Outcome
-from judgeharness_integrations.judging.chatmodels import Prompt, chat_model
+from judgeharness_integrations.judging.adapters import chat_model
+from judgeharness_integrations.judging.chatmodels import Prompt
 from judgeharness_integrations.reporting.schemas import schema
 
 MODELS = """

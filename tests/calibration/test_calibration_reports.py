@@ -16,7 +16,7 @@ from judgeharness_integrations.analysis.calibration import (
     Judged,
     measure_calibration,
 )
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.judging.judge import FunctionJudge
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.checking import CheckReport
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judgment, Probe, as_judgment
 from judgeharness_integrations.judging.probes import AdversarialProbe
-from judgeharness_integrations.judging.running import recording
+from judgeharness_integrations.judging.recording import recording
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.testing.checking.judge import acheck_judge, check_judge, plan_check
 from judgeharness_integrations.verdictlog import SqlLog

@@ -12,7 +12,7 @@ from support.checklogs import checked, first, logged, one
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.checking import check_rows
-from judgeharness_integrations.analysis.checking.properties.samples import UNREPEATED
+from judgeharness_integrations.analysis.checking.samples import UNREPEATED
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
 from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog.row import VerdictRow

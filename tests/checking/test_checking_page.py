@@ -13,23 +13,27 @@ from support.inert_pages import assert_inert
 
 from judgeharness_integrations.analysis.calibration.controls import controls_of
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.reporting.checkfindings import headline, next_command, others
-from judgeharness_integrations.reporting.checkpage import check_page
-from judgeharness_integrations.reporting.checkpage.rendering import (
+from judgeharness_integrations.reporting.checkpage import (
     axis_of,
+    check_page,
     deciding_end,
     effect_text,
     fact_rows,
     forest,
     gloss,
     judge_section,
-    next_step,
-    rule_text,
     seen_text,
     sentence,
     shown,
 )
-from judgeharness_integrations.reporting.checks import checks_section
+from judgeharness_integrations.reporting.checks import (
+    checks_section,
+    headline,
+    next_command,
+    next_step,
+    others,
+    rule_text,
+)
 from judgeharness_integrations.reporting.sections import section_markdown
 
 NASTY = "<img src=x onerror=alert(1)><script>window.__pwned=1</script>\u202e{{ 7 * 7 }}"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase
-from judgeharness_integrations.judging.judge import as_judge
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.testing.checking.asking import chosen_perturbations, chosen_probes, planned
 from judgeharness_integrations.testing.checking.judge import check_judge, with_shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.checklogs import checked, first, logged
 
-from judgeharness_integrations.analysis.checking.properties.samples import (
+from judgeharness_integrations.analysis.checking.samples import (
     count_text,
     ever_text,
     of_text,

@@ -13,7 +13,7 @@ import pytest
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.calibration import CalibrationReport
-from judgeharness_integrations.cli import calibrate_check as _calibrate_check
+from judgeharness_integrations.cli import calibrate as _calibrate
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
@@ -460,7 +460,7 @@ def test_what_cannot_be_added_to_the_history_was_told(
     def refuse(*_: object) -> None:
         raise ConfigError("history h.jsonl cannot be written (No space left on device): give another --history.")
 
-    monkeypatch.setattr(_calibrate_check, "append_history", refuse)
+    monkeypatch.setattr(_calibrate, "append_history", refuse)
     ran = check(command, old, "grade", *as_json)
     assert ran.code == 2
     assert "No space left on device" in ran.err

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.reporting.checkpage.rendering import next_step
-from judgeharness_integrations.reporting.checks import checks_section
+from judgeharness_integrations.reporting.checks import checks_section, next_step
 from judgeharness_integrations.reporting.sections import Bullets, Section, section_markdown
 from judgeharness_integrations.reporting.terminal import console, section_lines, show_section
 from judgeharness_integrations.verdictlog import VerdictRow, write_log

@@ -17,7 +17,7 @@ from support.rows import sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations.analysis.runs import read_report
-from judgeharness_integrations.judging.running import recording, to_file
+from judgeharness_integrations.judging.recording import recording, to_file
 from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog, write_log

@@ -20,6 +20,7 @@ BENCHES = {
     f"{name}-{bench.name}": bench
     for name, adapter in adapters().items()
     for bench in (adapter.benches() if adapter.benches is not None else ())
+    if isinstance(bench, Bench)
 }
 
 

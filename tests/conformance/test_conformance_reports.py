@@ -9,7 +9,7 @@ from support.toy_adapter import Toy, toy_bench
 
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.judging.adapterkit import Bench, Native
+from judgeharness_integrations.judging.adapterkit import Native
 from judgeharness_integrations.judging.adapters import Adapter
 from judgeharness_integrations.testing import CHECKS, AdapterReport, ScriptedJudge, check_adapter, check_bench
 
@@ -19,7 +19,7 @@ class Undecided(Toy):
         return "A" if result.status != "decided" else super().verdict(result)
 
 
-def adapter(*benches: Bench, module: str = "json") -> Adapter:
+def adapter(*benches: object, module: str = "json") -> Adapter:
     return Adapter(
         name="toy",
         extras={"toy": (module,)},
@@ -53,6 +53,11 @@ def test_failures_are_reported_together() -> None:
     assert first == "adapter 'toy':"
     assert lines[1] == "toy, tie_is_no_abstention: fail (an abstention was reported as A)"
     assert len(lines) == 3
+
+
+def test_what_is_no_bench_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"adapter 'toy' brings a dict as bench: give a testing\.Bench"):
+        check_adapter(adapter({}))
 
 
 def test_nothing_checked_is_neither_passed_nor_failed() -> None:

@@ -14,7 +14,7 @@ from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, J
 from judgeharness_integrations.judging.execution.observing import Span, Spans, model_span
 from judgeharness_integrations.judging.execution.ray_engine.cluster import Failure
 from judgeharness_integrations.judging.judge import Answer, Probe
-from judgeharness_integrations.judging.running import recording, to_file
+from judgeharness_integrations.judging.recording import recording, to_file
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog import MemoryLog
 

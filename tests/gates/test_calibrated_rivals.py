@@ -11,8 +11,8 @@ from support.gated import case
 from support.measured import VALID, calibration
 
 from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, LabelledItem, measure_calibration
+from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, rivals_on_labels, widened
 from judgeharness_integrations.analysis.calibration.items import simultaneous_level
-from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside, rivals_on_labels, widened
 from judgeharness_integrations.analysis.gates import GateCheck, check_gates
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.analysis.runs.reading import _only

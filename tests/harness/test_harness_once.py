@@ -11,7 +11,8 @@ import pytest
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.judging import judge as judging
-from judgeharness_integrations.judging.judge import as_judge, in_thread
+from judgeharness_integrations.judging.adapters import as_judge
+from judgeharness_integrations.judging.judge import in_thread
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.testing import ScriptedJudge
 

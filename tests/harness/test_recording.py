@@ -14,7 +14,7 @@ import pytest
 from judgeharness_integrations import AnswerCase, CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.runs import read_report
-from judgeharness_integrations.judging.running import RECORD, case_texts, ready, recording, to_file
+from judgeharness_integrations.judging.recording import RECORD, case_texts, ready, recording, to_file
 from judgeharness_integrations.testing import ScriptedJudge
 
 PROGRAM = """

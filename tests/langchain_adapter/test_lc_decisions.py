@@ -33,7 +33,7 @@ from judgeharness_integrations._errors import (
     UnsupportedEvaluatorError,
     UsageError,
 )
-from judgeharness_integrations.judging.judge import as_judge
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.questions import INSTRUCTIONS
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_langchain import DecisionJudge, PairwiseJudge, harness_evaluator

@@ -7,7 +7,7 @@ from langchain_classic.evaluation import PairwiseStringEvalChain, load_evaluator
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from judgeharness_integrations import PairwiseCase
-from judgeharness_integrations.judging.judge import as_judge
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_langchain import harness_evaluator
 
 pytestmark = pytest.mark.filterwarnings("ignore:This chain was only tested with GPT-4")

@@ -14,8 +14,7 @@ from support.openevals_judging import PROMPT, Serve, scored
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
-from judgeharness_integrations.judging.adapters import recognised
-from judgeharness_integrations.judging.judge import as_judge
+from judgeharness_integrations.judging.adapters import as_judge, recognised
 from judgeharness_openevals import OpenevalsJudge, create_harnessed_pairwise_judge, harness_judge
 from judgeharness_openevals import _seams as seams
 from judgeharness_openevals.introspecting import introspect

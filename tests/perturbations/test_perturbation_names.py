@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.perturbations import name_swap
-from judgeharness_integrations.judging.perturbations.names import MODEL_NAMES
+from judgeharness_integrations.judging.perturbations.registry import MODEL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

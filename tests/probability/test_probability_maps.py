@@ -17,8 +17,8 @@ from support.planted_probabilities import pairs, planted, sigmoid
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.probability import Forecasts, ProbabilityMap, choose, cross_fit, fit, mapped
-from judgeharness_integrations.analysis.probability.fitting import candidates, fold_of
 from judgeharness_integrations.analysis.probability.maps import KINDS, MapKind
+from judgeharness_integrations.analysis.probability.report import candidates, fold_of
 
 OPTIONS = ("PASS", "FAIL")
 FITTED = {kind: fit(planted(600, 1, slope=2, bias=0.8)[0], kind) for kind in KINDS}
@@ -127,9 +127,9 @@ def test_the_isotonic_map_is_that_of_scikit_learn() -> None:
 def test_temperature_and_bias_are_platts_map_of_scikit_learn_where_nothing_shrinks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from judgeharness_integrations.analysis.probability import fitting
+    from judgeharness_integrations.analysis.probability import report
 
-    monkeypatch.setattr(fitting, "SHRINKAGE", 1e6)
+    monkeypatch.setattr(report, "SHRINKAGE", 1e6)
     found, _ = planted(2000, 3, slope=2, bias=0.8, spread=1.0)
     p = np.clip(found.event[0], 0.01, 0.99)
     found = pairs(p, found.event[1])

@@ -12,8 +12,8 @@ from support.planted_probabilities import pairs, planted, worthless
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis import probability
-from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance, floored
 from judgeharness_integrations.analysis.probability.forecasts import Forecasts, labelled_answers
+from judgeharness_integrations.analysis.probability.maps import FLOOR, checked, distance, floored
 from judgeharness_integrations.analysis.probability.scores import (
     auc,
     auc_change,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, compose, perturbation, position_swap
-from judgeharness_integrations.judging.perturbations.names import MODEL_NAMES
+from judgeharness_integrations.judging.perturbations.registry import MODEL_NAMES
 from judgeharness_integrations.judging.probes import Payload, Target, corpus, probe, probes
 from judgeharness_integrations.judging.probes.base import MODEL_NAME
 from judgeharness_integrations.testing import check_perturbation

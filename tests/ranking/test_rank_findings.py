@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.ranked_study import board
 
-from judgeharness_integrations.analysis.ranking.report import RankReport
-from judgeharness_integrations.reporting.findings import Finding
-from judgeharness_integrations.reporting.rankfindings import rank_finding
+from judgeharness_integrations.analysis.ranking.rating import RankReport
 from judgeharness_integrations.reporting.ranking import rank_section
-from judgeharness_integrations.reporting.rankpage import rank_page
+from judgeharness_integrations.reporting.rankpage import rank_finding, rank_page
+from judgeharness_integrations.reporting.sections import Finding
 from judgeharness_integrations.reporting.terminal import section_lines
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from support.drawn_credits import DATA, golden, rasch_credits
 
 from judgeharness_integrations import VerdictRow, read_log
 from judgeharness_integrations.analysis.ranking.ranking import rank
-from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.rating import RankReport
 from judgeharness_integrations.analysis.ranking.studying import RankRequest
 
 

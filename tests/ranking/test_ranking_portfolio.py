@@ -19,7 +19,7 @@ from judgeharness_integrations.analysis.ranking import RankRequest
 from judgeharness_integrations.analysis.ranking.analyses import ANALYSES, Material, Portfolio, portfolio_of
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
 from judgeharness_integrations.analysis.ranking.studying import study
-from judgeharness_integrations.reporting.ranktables import flat, tables_of, write_csv, write_document, write_tables
+from judgeharness_integrations.reporting.rankpage import flat, tables_of, write_csv, write_document, write_tables
 from judgeharness_integrations.verdictlog import VerdictRow
 
 # pairs x judges: who is right; each judge beats each other one somewhere

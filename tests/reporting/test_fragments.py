@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.ranking import RankRequest, rank
 from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.analysis.result import boundary
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.fragments.rendering import rendered
+from judgeharness_integrations.reporting.fragments import rendered
 from judgeharness_integrations.reporting.fragments.results import parts_of
 from judgeharness_integrations.reporting.text import headline
 

@@ -31,7 +31,7 @@ from judgeharness_integrations.reporting import ranking
 from judgeharness_integrations.reporting import runsection as runending
 from judgeharness_integrations.reporting.agreement import agreement_section, alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section
-from judgeharness_integrations.reporting.fragments.rendering import section_html
+from judgeharness_integrations.reporting.fragments import section_html
 from judgeharness_integrations.reporting.measured import Measured, gates_section, measured_table, replay_section
 from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table, section_markdown

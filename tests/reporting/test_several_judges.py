@@ -8,7 +8,7 @@ import pytest
 
 from judgeharness_integrations.analysis.certifying.cascade import CascadeReport, StepCount
 from judgeharness_integrations.analysis.usage import Billed
-from judgeharness_integrations.reporting.severaljudges import cascade_section
+from judgeharness_integrations.reporting.measured import cascade_section
 
 STEP = StepCount(
     judge="cheap", reached=4, decided=3, calls=8, input_tokens=None, output_tokens=None, bill=Billed(0.5, ("at most",))

@@ -16,9 +16,8 @@ from judgeharness_integrations.analysis.checking import check_rows
 from judgeharness_integrations.analysis.ranking.survey import survey
 from judgeharness_integrations.cli.demo import recorded_verdicts
 from judgeharness_integrations.reporting.checkpage import check_page
-from judgeharness_integrations.reporting.rankfindings import rank_finding
 from judgeharness_integrations.reporting.ranking import rank_section
-from judgeharness_integrations.reporting.rankpage import rank_page
+from judgeharness_integrations.reporting.rankpage import rank_finding, rank_page
 from judgeharness_integrations.reporting.survey import survey_page
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.analysis.runs.trends import changed_parts, run_measures
+from judgeharness_integrations.analysis.runs.reading import changed_parts, run_measures
 from judgeharness_integrations.reporting.runlist import runs_finding, runs_section, sparkline
 from judgeharness_integrations.reporting.terminal import section_lines
 from judgeharness_integrations.verdictlog import VerdictRow

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations import JudgeHarness, VerdictRow, read_log, write_log
-from judgeharness_integrations.judging.running import recording, to_file
+from judgeharness_integrations.judging.recording import recording, to_file
 from judgeharness_integrations.verdictlog import JsonlLog, SqlLog
 
 ROW = VerdictRow(case_id="c", verdict="PASS", reasoning="fine", attributes={"topic": "law"})

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Settled, Unready
-from judgeharness_adk.judges.metrics import (
+from .base import MetricJudge, NoQuestionsError, Settled, Unready
+from .metrics import (
     FinalResponseMatchJudge,
     FinalResponseQualityJudge,
     HallucinationsJudge,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -26,14 +26,22 @@ from google.genai.types import Content, Part
 from pydantic import ValidationError
 
 from judgeharness_adk import _seams
-from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case, part_name
+from judgeharness_adk.invocations import InvocationCase, Question, Shown, invocation_case, part_name
 from judgeharness_adk.models import Hooked, Hooks, JudgeModel, reread
 from judgeharness_integrations._errors import CaseError, ConfigError
-from judgeharness_integrations.judging.adapters import VersionRange
+from judgeharness_integrations.judging.adapters import JudgeSpec, VersionRange, find_adapter
 from judgeharness_integrations.judging.answer import ModelAnswer
-from judgeharness_integrations.judging.cases import Case, Criterion
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion
 from judgeharness_integrations.judging.execution.attempting import read_apart
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.judging.judge import (
+    Answer,
+    Judge,
+    JudgeIdentity,
+    Judgment,
+    Probe,
+    model_family,
+    text_hash,
+)
 
 Ask: TypeAlias = Callable[[str], Awaitable[ModelAnswer | Exception]]  # a prompt -> the model's reply, or what it raised
 
@@ -270,3 +278,55 @@ class MetricJudge(ABC, Generic[C]):
     def formatter(self, case: InvocationCase) -> LlmAsJudge[Any]:
         """Return the evaluator that formats a case's prompt, for metrics that ADK lets format it."""
         raise NotImplementedError
+
+
+_ORDERS_KEPT = 64
+_JUDGED = ("final_response", "tool_usage", "user_agent_dialogue")  # one of them is what a metric judges
+_TASK, _RUBRICS = "user_input", frozenset({"rubrics", "properties"})
+
+
+class RubricDecider:
+    """A decision model by its name, as `openai:gpt-6-luna`; LangChain's adapter makes the judge over it.
+
+    `options` are those of its client, such as `base_url` and `api_key`.
+    """
+
+    def __init__(self, name: str, options: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Keep name and options; nothing is made yet."""
+        self.name, self.options = name, options
+        self.over = lru_cache(maxsize=_ORDERS_KEPT)(self._over)  # each has a client
+
+    def _over(self, questions: tuple[Question, ...]) -> Judge:
+        """Return the judge that is asked these rubrics, in this order.
+
+        Raises:
+            UsageError: LangChain has no decision models, or the model cannot be made.
+
+        """
+        spec = JudgeSpec(
+            name=self.name,
+            evaluator="DecisionJudge",
+            model=self.name,
+            model_options=self.options,
+            evaluator_options={"criteria": [criterion_of(question) for question in questions]},
+        )
+        return find_adapter("langchain").build_judge(spec)
+
+
+def criterion_of(question: Question) -> Criterion:
+    """Return a rubric as a criterion."""
+    return Criterion(name=question.id, description=question.text, labels=LABELS)
+
+
+def shown_case(case: InvocationCase, parts: Mapping[str, str]) -> AnswerCase:
+    """Return what is judged of an invocation, by the names ADK's template has for the texts it shows a judge."""
+    judged = next(name for name in _JUDGED if name in parts)
+    others = [(name, text) for name, text in parts.items() if text and name not in {judged, _TASK, *_RUBRICS}]
+    told = [f"{name.replace('_', ' ').capitalize()}:\n{text}" for name, text in others]
+    return AnswerCase(
+        case_id=case.case_id,
+        input=parts.get(_TASK),
+        output=parts[judged],
+        context="\n\n".join(told) or None,
+        presentation=case.presentation,
+    )

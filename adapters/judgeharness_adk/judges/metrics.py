@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self, cast
@@ -38,13 +38,24 @@ from judgeharness_adk.invocations import (
     rewritten_scenario,
     user_text,
 )
-from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, Ask, MetricJudge, NoQuestionsError, Settled, Unready
-from judgeharness_adk.judges.deciding import RubricDecider, criterion_of, shown_case
 from judgeharness_adk.reading import read_rubrics, read_sentences, read_validity, split_sentences
+from judgeharness_adk.reading.sentences import splitting_problem
 from judgeharness_integrations._errors import CaseError, ConfigError
-from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
+
+from .base import (
+    LABELS,
+    NOTHING_SAID,
+    Ask,
+    MetricJudge,
+    NoQuestionsError,
+    RubricDecider,
+    Settled,
+    Unready,
+    criterion_of,
+    shown_case,
+)
 
 _ORDERS_KEPT = 64
 _HASHES_KEPT = 64
@@ -289,7 +300,6 @@ class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
 
 
 _PROMPTS = ("segmenter_prompt", "sentence_validator_prompt")
-_LEAST_SHARE = 0.8  # of the letters and digits of a response; marks of lists and tables get lost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,7 +379,7 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
     ) -> InvocationCase | Unready:
         reply = await ask(self._adk.segmenter_prompt.format(response=said.nl_response))
         sentences = () if isinstance(reply, Exception) else split_sentences(reply.text)
-        if problem := _problem(reply, sentences, said.nl_response):
+        if problem := splitting_problem(reply, sentences, said.nl_response):
             return Unready(f"the response could not be segmented ({problem})")
         mark = "" if step is None else f"step {step}, "
         questions = tuple(Question(f"{mark}sentence {n}", text) for n, text in enumerate(sentences, start=1))
@@ -393,24 +403,6 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
         """Return one answer a sentence."""
         asked = [(question.id, question.text) for question in case.questions]
         return read_sentences(text, asked, shown=case.all_texts())
-
-
-def _problem(reply: ModelAnswer | Exception, sentences: Sequence[str], response: str) -> str | None:
-    """Return why sentences cannot stand for a response: what they leave out would pass unjudged."""
-    if isinstance(reply, Exception):
-        return f"{type(reply).__name__}: {reply}"
-    if reply.problem is not None:
-        return f"of the judge's model, {reply.problem}"
-    if not sentences:
-        return "the judge's model named no sentence"
-    if reply.text.rfind("<sentence>") > reply.text.rfind("</sentence>"):
-        return "the judge's model was cut off"
-    share = _letters("".join(sentences)) / max(_letters(response), 1)
-    return f"the sentences hold {share:.0%} of it" if share < _LEAST_SHARE else None
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
 
 
 _KNOWN: tuple[type[MetricJudge[Any]], ...] = (

@@ -5,7 +5,7 @@ Plain text in, nothing of ADK needed. Every reader takes time linear in the text
 
 from __future__ import annotations
 
-from judgeharness_adk.reading.rubrics import read_rubrics
-from judgeharness_adk.reading.sentences import read_sentences, read_validity, split_sentences
+from .rubrics import read_rubrics
+from .sentences import read_sentences, read_validity, split_sentences
 
 __all__ = ["read_rubrics", "read_sentences", "read_validity", "split_sentences"]

@@ -301,7 +301,7 @@ def _verdicts(block: _Block) -> list[Field]:
 
 
 def _words(blocks: Sequence[_Block]) -> set[str | None]:
-    return {word for block in blocks for field in _verdicts(block) for word in _said(field)}
+    return {word for block in blocks for field in _verdicts(block) for word in _field_words(field)}
 
 
 def _reading(blocks: Sequence[_Block], later: set[str | None]) -> _Reading:
@@ -328,11 +328,11 @@ def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
         return "no verdict about this rubric" if blocks else "no answer about this rubric"
     if said >= _VERDICTS.keys():
         return "answered twice: yes and no"
-    unreadable = next(field.first for field in verdicts if None in _said(field))
+    unreadable = next(field.first for field in verdicts if None in _field_words(field))
     return f"verdict {clip(unreadable)} is neither yes nor no" if unreadable else "the verdict is empty"
 
 
-def _said(verdict: Field) -> set[str | None]:
+def _field_words(verdict: Field) -> set[str | None]:
     """Return what a field says, and what the lines below it take back (`Final verdict: no`)."""
     again = {match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line)}
     return again | verdict.said(_leading_word, _lone_word)

@@ -14,10 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from judgeharness_adk.reading.rubrics import Field, bare, clip, comparable, fields, own_text, stated
+from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.parsing import may_quote, object_of, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
+
+from .rubrics import Field, bare, clip, comparable, fields, own_text, stated
 
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")
@@ -25,6 +27,8 @@ _VERDICTS |= dict.fromkeys(("unsupported", "contradictory", "disputed"), "FAIL")
 _STATED = stated("label", "supported|unsupported|contradictory|disputed|not[ _-]applicable")
 _ENDS = frozenset({"supported", "unsupported", "contradictory", "disputed", "applicable"})
 _TAG = re.compile(r"(</?sentence>)", re.IGNORECASE)
+
+_LEAST_SHARE = 0.8  # of the letters and digits of a response; marks of lists and tables get lost
 
 _Block = list[Field]
 
@@ -113,12 +117,12 @@ def _answer(criterion: str, blocks: Sequence[_Block]) -> Answer:
     verdicts = {_VERDICTS[label] if label else None for label in said}
     if len(verdicts) == 1 and None not in verdicts:
         return Answer(
-            criterion=criterion, verdict=verdicts.pop(), reasoning=_told(_label(labels[0].first) or "", rationale)
+            criterion=criterion, verdict=verdicts.pop(), reasoning=_labelled(_label(labels[0].first) or "", rationale)
         )
-    return Answer(criterion=criterion, outcome="unparsed", reasoning=_told(_why(blocks, labels, said), rationale))
+    return Answer(criterion=criterion, outcome="unparsed", reasoning=_labelled(_why(blocks, labels, said), rationale))
 
 
-def _told(label: str, rationale: str) -> str:
+def _labelled(label: str, rationale: str) -> str:
     return f"{label}: {rationale}" if rationale else label
 
 
@@ -276,3 +280,21 @@ def _sloppy_reasoning(text: str, spelling: _Spelling) -> str | None:
     if begin is None or end is None:
         return None
     return text[begin.end() : end.start()].strip(' \t\r\n,[]"') or None
+
+
+def splitting_problem(reply: ModelAnswer | Exception, sentences: Sequence[str], response: str) -> str | None:
+    """Return why sentences cannot stand for a response: what they leave out would pass unjudged."""
+    if isinstance(reply, Exception):
+        return f"{type(reply).__name__}: {reply}"
+    if reply.problem is not None:
+        return f"of the judge's model, {reply.problem}"
+    if not sentences:
+        return "the judge's model named no sentence"
+    if reply.text.rfind("<sentence>") > reply.text.rfind("</sentence>"):
+        return "the judge's model was cut off"
+    share = _letters("".join(sentences)) / max(_letters(response), 1)
+    return f"the sentences hold {share:.0%} of it" if share < _LEAST_SHARE else None
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

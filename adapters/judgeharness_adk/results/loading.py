@@ -16,25 +16,14 @@ from google.adk.evaluation.eval_result import EvalSetResult
 from pydantic import Field
 
 from judgeharness_adk.outcomes import SCHEMA, SUFFIX
-from judgeharness_adk.results.overview import RubricVariance, overview, rubric_variances
-from judgeharness_adk.results.records import (
-    ENDING,
-    AdkResult,
-    Turn,
-    files_below,
-    project_of,
-    read_history,
-    told_results,
-    turns_of,
-)
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, RuleLike
 from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.analysis.calibration.items import graded_label
 from judgeharness_integrations.analysis.calibration.saved import last_asked
-from judgeharness_integrations.analysis.design import Fingerprint
 from judgeharness_integrations.analysis.document import RESULT_SCHEMA
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.result import COUNTS_ALONE
 from judgeharness_integrations.judging.calibrating import CalibrationSet, calibration_report
 from judgeharness_integrations.labelling import resultsheets as sheetfile
@@ -42,6 +31,9 @@ from judgeharness_integrations.labelling.resultsheets import cell_text, golds_in
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.shapes import Shape, Text, misplaced
+
+from .overview import RubricVariance, overview, rubric_variances
+from .records import ENDING, AdkResult, Turn, files_below, project_of, read_history, told_results, turns_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -314,7 +306,7 @@ def joined_results(
     turns = turns_of(histories)
     joined = [_joined(one, turns) for one in results]
     if one_of_adk or path.is_dir():  # one sidecar is what was asked for
-        told, more = _told(histories, results, rules)
+        told, more = _from_rationales(histories, results, rules)
         results, joined, problems = [*results, *told], [*joined, *told], [*problems, *more]
     if not results and notes:
         raise ConfigError(f"{path}: no measurement is left: {notes[0]}.")
@@ -327,7 +319,7 @@ def joined_results(
     return tuple(joined), (*notes, *problems)
 
 
-def _told(
+def _from_rationales(
     histories: Sequence[EvalSetResult], results: Sequence[AdkResult], rules: Mapping[str, RuleLike]
 ) -> tuple[list[AdkResult], list[str]]:
     """Return the measurements that no sidecar holds, and what is to be known about them."""

@@ -8,14 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import variance_split
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, boundary
 from judgeharness_integrations.reporting.text import under_passport
 from judgeharness_integrations.verdictlog.encoding import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .records import AdkResult
 
 _MOST = 20  # sentences; invocations with rubrics of their own may have one each
 

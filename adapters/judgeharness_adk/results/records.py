@@ -36,7 +36,8 @@ from judgeharness_integrations.analysis.aggregation.folds import Status
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.statistics import Independence, SampleStatus, modal_share
-from judgeharness_integrations.analysis.design import Design, Fingerprint
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.fingerprint import Fingerprint
 from judgeharness_integrations.analysis.result import CriterionResult
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.row import ABSTAIN, OUTCOMES
@@ -220,7 +221,7 @@ def _turn(
 ) -> Turn:
     *earlier, judged = [one.actual_invocation for one in until]
     expected = until[-1].expected_invocation
-    said = [line for invocation in earlier for line in _said(invocation)]
+    said = [line for invocation in earlier for line in _transcript(invocation)]
     return Turn(
         evaluation=history.eval_set_result_id,
         evaluated_at=_moment(history.creation_timestamp),
@@ -236,7 +237,7 @@ def _turn(
     )
 
 
-def _said(invocation: Invocation) -> Iterator[str]:
+def _transcript(invocation: Invocation) -> Iterator[str]:
     yield f"user: {user_text(invocation)}"
     yield from _tool_calls(invocation)
     yield f"agent: {answer_text(invocation)}"
@@ -318,7 +319,7 @@ def told_results(
                 given = one.actual_invocation.invocation_id
                 if (metric, given) in known or (not given and any(name == metric for name, _ in known)):
                     continue
-                told, unread = _told(scores, vouched, rules)
+                told, unread = _measured_rubrics(scores, vouched, rules)
                 disbelieved += unread
                 if told:
                     case_id = given if given and ids[given] == 1 else _case_id(given, turn)
@@ -401,7 +402,7 @@ def _of_first_version(row: RubricScore) -> bool:
     return _lines(row)[1].startswith(f"{_FIRST}1,")
 
 
-def _told(
+def _measured_rubrics(
     scores: Sequence[RubricScore], vouched: AbstractSet[str], rules: Mapping[str, RuleLike]
 ) -> tuple[dict[str, _Told], int]:
     """Return rubric -> what is told of it in one invocation, and how many lines are not to be believed."""

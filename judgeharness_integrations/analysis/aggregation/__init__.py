@@ -1,9 +1,11 @@
 """Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
 
-from judgeharness_integrations.analysis.aggregation.curtailing import curtails, needed, settled
-from judgeharness_integrations.analysis.aggregation.folds import Decision, Status, abstained, decided, not_graded
-from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, decide, quorum, rule
-from judgeharness_integrations.analysis.aggregation.statistics import (
+from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
+
+from .curtailing import curtails, needed, settled
+from .folds import Decision, Status, abstained, decided, not_graded
+from .rules import RULE_NAMES, Rule, RuleLike, decide, quorum, rule
+from .statistics import (
     PositionBias,
     VarianceSplit,
     agreement,
@@ -12,7 +14,6 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     position_bias,
     variance_split,
 )
-from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
 
 __all__ = [
     "RULE_NAMES",

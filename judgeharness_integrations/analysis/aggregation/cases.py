@@ -9,20 +9,15 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.curtailing import settled
-from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import (
-    PLANNED_SAMPLES,
-    Rule,
-    check_rule_fits,
-    decide,
-    samples_planned,
-)
-from judgeharness_integrations.analysis.aggregation.statistics import distance_share, modal_share
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, REUSED_FROM
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
+
+from .curtailing import settled
+from .folds import Decision, abstained, not_graded
+from .grouping import CLUSTER, by_case, is_numeric
+from .rules import PLANNED_SAMPLES, Rule, check_rule_fits, decide, samples_planned
+from .statistics import distance_share, modal_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,11 @@ from functools import cached_property
 from itertools import accumulate, product, zip_longest
 from typing import Any, Protocol, cast
 
-from judgeharness_integrations.analysis.aggregation import folds
-from judgeharness_integrations.analysis.aggregation.folds import Decision
-from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule, decide, quorum
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
+
+from . import folds
+from .folds import Decision
+from .rules import Bound, ByKind, Rule, decide, quorum
 
 
 class Settling(Protocol):

@@ -10,9 +10,6 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation import folds
-from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, decided, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import Tally, by_criterion, is_numeric
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     Verdict,
@@ -21,6 +18,10 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
     verdict_text,
 )
+
+from . import folds
+from .folds import Decision, abstained, decided, not_graded
+from .grouping import Tally, by_criterion, is_numeric
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 

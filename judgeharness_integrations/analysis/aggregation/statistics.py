@@ -12,9 +12,10 @@ from operator import mul
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.grouping import Cluster, Clusters
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import EXCHANGED, CaseKey, Verdict, VerdictRow, voting
+
+from .grouping import Cluster, Clusters
 
 _LARGEST_N: Final = 200
 _PAIR: Final = 2

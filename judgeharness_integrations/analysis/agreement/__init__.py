@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.alttest import alt_test
-    from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
-    from judgeharness_integrations.analysis.agreement.panel import Columns, Panel
-    from judgeharness_integrations.analysis.agreement.panelfiles import read_panel
+    from .alttest import alt_test
+    from .kappatable import agreement_table
+    from .panel import Columns, Panel
+    from .panelfiles import read_panel
 
 __all__ = ["Columns", "Panel", "agreement_table", "alt_test", "read_panel"]
 

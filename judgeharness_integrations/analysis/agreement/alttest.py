@@ -16,24 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.agreement.alttestreport import (
-    AltTest,
-    AltTestReport,
-    AnnotatorTest,
-    Scope,
-    epsilon_fits,
-    turnouts,
-)
-from judgeharness_integrations.analysis.agreement.closeness import (
-    Ballots,
-    Closeness,
-    Replies,
-    ScoreLike,
-    closeness,
-    scores_of,
-)
-from judgeharness_integrations.analysis.agreement.humans import Ceiling, ceilings, constant_advantages, fellows
-from judgeharness_integrations.analysis.agreement.hypothesis import (
+
+from .alttestreport import AltTest, AltTestReport, AnnotatorTest, Scope, epsilon_fits, turnouts
+from .closeness import Ballots, Closeness, Replies, ScoreLike, closeness, scores_of
+from .humans import Ceiling, ceilings, constant_advantages, fellows
+from .hypothesis import (
     FEWEST_CLUSTERS,
     Advantage,
     Tested,
@@ -47,7 +34,7 @@ from judgeharness_integrations.analysis.agreement.hypothesis import (
     too_few,
     winning_rate,
 )
-from judgeharness_integrations.analysis.agreement.panel import Panel
+from .panel import Panel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

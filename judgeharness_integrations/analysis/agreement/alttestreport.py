@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.agreement.humans import Ceiling, Fellow
-from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
-from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.verdictlog.encoding import listed
+
+from .humans import Ceiling, Fellow
+from .hypothesis import RhoDifference
+from .panel import Panel
 
 _GUIDANCE = ((0.2, "experts"), (0.15, "skilled annotators"), (0.1, "a crowd"))
 _SAME = 1e-9

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.agreement.panel import Panel
+
+from .panel import Kind, Panel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from judgeharness_integrations.analysis.agreement.panel import Kind
 
 _RELATIVE = 1e-9  # of the totals or of the item's spread: the order of a sum can neither make nor break a tie
 _ROUNDING = 1e-14  # of the numbers themselves: .1 + .2 is .3

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.analysis.agreement.closeness import Ballots, Closeness, Replies
-from judgeharness_integrations.analysis.agreement.hypothesis import Advantage, Tally, advantage, rejections, t_test
 from judgeharness_integrations.analysis.statistics.agreement import chance_corrected
 from judgeharness_integrations.verdictlog.row import verdict_text
+
+from .closeness import Ballots, Closeness, Replies
+from .hypothesis import Advantage, Tally, advantage, rejections, t_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

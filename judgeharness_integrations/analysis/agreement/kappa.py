@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.agreement.coefficients import (
+from judgeharness_integrations.verdictlog.row import verdict_text
+
+from .coefficients import (
+    Codes,
+    Floats,
     Metric,
     Pair,
     Statistic,
@@ -25,12 +29,7 @@ from judgeharness_integrations.analysis.agreement.coefficients import (
     unfit_for_cohen,
     with_prior,
 )
-from judgeharness_integrations.analysis.agreement.ratings import NO_ITEMS, Ratings, Units, Weights
-from judgeharness_integrations.verdictlog.row import verdict_text
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.coefficients import Codes, Floats
-    from judgeharness_integrations.analysis.agreement.ratings import Answers, Scale
+from .ratings import NO_ITEMS, Answers, Ratings, Scale, Units, Weights
 
 _FEWEST = 2
 _UNDEFINED = 0.05

@@ -12,8 +12,9 @@ import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.agreement.coefficients import Metric, shared_items
-from judgeharness_integrations.analysis.agreement.kappa import (
+
+from .coefficients import Floats, Metric, shared_items
+from .kappa import (
     COEFFICIENTS,
     Bootstrap,
     Coefficient,
@@ -28,11 +29,10 @@ from judgeharness_integrations.analysis.agreement.kappa import (
     gwet,
     pairwise,
 )
-from judgeharness_integrations.analysis.agreement.ratings import Scale, Weights, human_consensus, scale_of
+from .ratings import Scale, Weights, human_consensus, scale_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.coefficients import Floats
-    from judgeharness_integrations.analysis.agreement.panel import Panel
+    from .panel import Panel
 
 __all__ = [
     "SCHEMA",

@@ -540,15 +540,15 @@ def table_rows(
 
 def _answers(cells: Mapping[str, Any], layout: Layout, where: str) -> Iterator[tuple[str, object]]:
     if layout.rater is None:
-        yield from ((name, _said(cells.get(name))) for name in layout.labels)
+        yield from ((name, _cell_or_none(cells.get(name))) for name in layout.labels)
         return
-    verdict = _marked(cells, layout.labels, where) if layout.marks else _said(cells[layout.labels[0]])
+    verdict = _marked(cells, layout.labels, where) if layout.marks else _cell_or_none(cells[layout.labels[0]])
     if verdict is not None and not cell_text(cells[layout.rater]):
         raise LogFormatError(f"{where}: column {layout.rater!r} is empty: say who gave the label.")
     yield cells[layout.rater], verdict
 
 
-def _said(value: object) -> object:
+def _cell_or_none(value: object) -> object:
     """Return a cell, None where it is missing."""
     return None if isinstance(value, str) and not cell_text(value) else listed(value)
 

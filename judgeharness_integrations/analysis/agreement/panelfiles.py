@@ -10,25 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.agreement.panel import (
-    DEFAULT_RULE,
-    Columns,
-    Panel,
-    annotation_rows,
-    is_log,
-    table_rows,
-)
 from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.verdictlog.decoding import Record, decode
 from judgeharness_integrations.verdictlog.files import open_text, read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
+from .panel import DEFAULT_RULE, Columns, Panel, annotation_rows, is_log, table_rows
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-    from judgeharness_integrations.analysis.agreement.closeness import ScoreLike
+
+    from .closeness import ScoreLike
 
 _WHOLE = re.compile(r"[+-]?[0-9]+\.0+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
@@ -203,7 +198,7 @@ def annotated(
             decisions, or an epsilon, q or min_instances that cannot be used.
 
     """
-    from judgeharness_integrations.analysis.agreement.alttest import alt_test  # noqa: PLC0415 - loads numpy and scipy
+    from .alttest import alt_test  # noqa: PLC0415 - loads numpy and scipy
 
     chosen, judges = _criterion(report, criterion), list(dict.fromkeys(result.judge for result in report.results))
     people = panel.select(humans, what="human")
@@ -248,7 +243,7 @@ def annotated_by_file(
 
 
 def _strangers(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> str:
-    theirs = next(item for _, item, _ in _said(panel, people))
+    theirs = next(item for _, item, _ in _labels_given(panel, people))
     mine = decisions[0][1]
     return f"people labelled none of the cases, which are named as {mine!r:.60} here and as {theirs!r:.60} there"
 
@@ -280,7 +275,7 @@ def _untestable(panel: Panel, people: Sequence[str], judges: Sequence[str]) -> s
     return None if judges else "the report holds no result"
 
 
-def _said(panel: Panel, people: Sequence[str]) -> Iterator[tuple[str, str, Verdict]]:
+def _labels_given(panel: Panel, people: Sequence[str]) -> Iterator[tuple[str, str, Verdict]]:
     """Yield person, item and label of every cell."""
     for name in people:
         cells = panel.cells_of(name)
@@ -298,7 +293,7 @@ def _annotator_label(panel: Panel, value: Any) -> Verdict:
 
 def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> Panel | None:
     """Return the panel of people and decisions, with what was counted when the people's was made; None if strangers."""
-    said = list(_said(panel, people))
+    said = list(_labels_given(panel, people))
     verdicts = {label for _, _, label in decisions if label is not None}
     if verdicts and verdicts <= BINARY:
         read = read_golds({label for _, _, label in said}, verdicts)

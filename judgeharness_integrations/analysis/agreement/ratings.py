@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.verdictlog.row import finite_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from judgeharness_integrations.analysis.agreement.panel import Panel
+    from .panel import Panel
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 NO_ITEMS = "no item was answered by two of them"
@@ -216,11 +217,8 @@ def scale_of(panel: Panel, *, weights: Weights = "none", order: Sequence[str] = 
 
 def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
     """Return texts as finite numbers; None where one is not."""
-    try:
-        read = tuple(map(float, labels))
-    except ValueError:
-        return None
-    return read if all(map(np.isfinite, read)) else None
+    read = [number for number in map(finite_number, labels) if number is not None]
+    return tuple(read) if len(read) == len(labels) else None
 
 
 _AT_ONCE = 4_000_000  # numbers in one block of weights

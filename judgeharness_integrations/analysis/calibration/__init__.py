@@ -5,18 +5,13 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem
-    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration
-    from judgeharness_integrations.analysis.calibration.rates import (
-        ClassRates,
-        Rate,
-        RiskCoverage,
-        RiskPoint,
-        ScoreErrors,
-    )
-    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
     from judgeharness_integrations.analysis.statistics.agreement import Kappa
     from judgeharness_integrations.analysis.statistics.means import Estimate
+
+    from .items import Judged, LabelledItem
+    from .measure import CriterionCalibration, measure_calibration
+    from .rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors
+    from .saved import CalibrationReport, CalibrationState
 
 __all__ = [
     "CalibrationReport",
@@ -53,7 +48,3 @@ _HOMES = {
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

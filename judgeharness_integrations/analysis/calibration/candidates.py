@@ -1,4 +1,4 @@
-"""Candidates on one label set: a ledger beside the labels, and the candidates of a log.
+"""Candidates on one label set: a ledger beside the labels, the candidates of a log, and calibrations of several judges.
 
 It holds digests alone, neither names nor prompts, and is only ever appended to, one line a look.
 """
@@ -8,19 +8,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.drift import append_line, read_lines
-from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, LabelledItem, Part, canonical_label
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.analysis.statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LONE_SURROGATES, PAIR_COLUMN, TEXT_COLUMN
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, verdict_text, verdict_to_json
+from judgeharness_integrations.verdictlog.row import (
+    EVERY_CRITERION,
+    EXCHANGED,
+    Verdict,
+    VerdictRow,
+    verdict_text,
+    verdict_to_json,
+)
+
+from .drift import append_line, read_lines
+from .items import ONLY_CRITERION, Judged, LabelledItem, Part, canonical_label
+from .measure import CriterionCalibration, measure_calibration
+
+if TYPE_CHECKING:
+    from .saved import CalibrationReport
 
 __all__ = [
     "CANDIDATES_SCHEMA",
@@ -29,6 +41,7 @@ __all__ = [
     "Ledger",
     "Look",
     "add_look",
+    "calibrated_beside",
     "candidate_of_items",
     "candidate_of_parts",
     "candidates_beside",
@@ -42,7 +55,9 @@ __all__ = [
     "one_of",
     "read_ledger",
     "rivals_of",
+    "rivals_on_labels",
     "run_of_row",
+    "widened",
 ]
 
 CANDIDATES_SCHEMA: Final = "judgeharness.label_candidates/1"
@@ -180,7 +195,6 @@ def _look(line: str) -> Look | None:
 
 
 Label: TypeAlias = tuple[object, Verdict]  # the order in which a text was shown, and what people say of it
-_EXCHANGED = {"A": "B", "B": "A"}
 _CODINGS_OF_ONE: Final = 2 / 3  # the least at which two codings are taken for data about one thing (Krippendorff 2004)
 _FEW_DIFFER: Final = 0.1
 _MOST_RENAMED: Final = 4  # labels; of many, some order always agrees
@@ -243,7 +257,7 @@ def _side_by_side(one: Label, other: Label) -> Pair:
     """Return two labels of a text as texts; of exchanged answers A is the other's B."""
     mine = verdict_text(one[1])
     if None not in {one[0], other[0]} and one[0] != other[0]:
-        mine = _EXCHANGED.get(mine, mine)
+        mine = EXCHANGED.get(mine, mine)
     return mine, verdict_text(other[1])
 
 
@@ -298,3 +312,73 @@ def one_of(mine: Candidate, rivals: Sequence[Candidate]) -> str:
     judges = {mine.judge, *(one.judge for one in rivals)}
     alone = len(judges) == len(rivals) + 1 and {one.criterion for one in rivals} == {mine.criterion}
     return f"one of {len(rivals) + 1} {'judges' if alone else 'candidates (judges, runs, criteria)'} on these labels"
+
+
+_DECIMALS = 9
+
+
+def rivals_on_labels(known: Mapping[str, CalibrationReport]) -> dict[tuple[str, str], tuple[int, str]]:
+    """Return judge and criterion -> how many candidates its labels decide about, and which it is one of, in words.
+
+    They are the judges and criteria of a run with shared labels, this one included, or as many as any of them counted
+    when it was measured. The words are empty where no other is in the run.
+
+    Args:
+        known: judge -> its calibration.
+
+    """
+    found = {
+        (judge, name): Candidate(
+            run="",
+            judge=judge,
+            criterion=name,
+            labels={
+                item.case_id: (None, item.gold)
+                for item in report.items
+                if item.criterion == name and item.gold is not None
+            },
+        )
+        for judge, report in known.items()
+        for name in report.criteria
+    }
+    told: dict[tuple[str, str], tuple[int, str]] = {}
+    for key, mine in found.items():
+        rivals = rivals_of(mine, (one for one in found.values() if one is not mine))
+        counted = [known[one.judge].candidates or 1 for one in (mine, *rivals)]
+        told[key] = max(len(rivals) + 1, *counted, 1), one_of(mine, rivals)
+    return told
+
+
+def calibrated_beside(
+    known: Mapping[str, tuple[CalibrationReport, object]], shown: Collection[str]
+) -> dict[str, CalibrationReport]:
+    """Return judge -> calibration of the judges of a run that are not shown; see `RunReport`."""
+    return {judge: report for judge, (report, _) in known.items() if judge not in shown}
+
+
+def widened(report: CalibrationReport, criterion: str, candidates: int) -> CriterionCalibration | None:
+    """Return what the labelled cases of a calibration say of one of so many candidates; see `simultaneous_level`.
+
+    None where the cases it keeps do not give the numbers it holds, so that nothing can be made of them anew.
+    """
+    held = report.criteria[criterion]
+    items = [
+        Judged(gold=item.gold, verdict=item.verdict, status=item.status, cluster=item.cluster)
+        for item in report.items
+        if item.criterion == criterion and item.gold is not None
+    ]
+    if len(items) != held.n:
+        return None
+    try:
+        again, wider = (
+            measure_calibration(items, criterion=criterion, positive=held.positive, candidates=count)
+            for count in (report.candidates or 1, candidates)
+        )
+    except CaseError:
+        return None
+    return wider if _ends(again) == _ends(held) else None
+
+
+def _ends(measured: CriterionCalibration) -> list[float]:
+    found = (measured.accuracy, measured.precision, measured.recall, measured.kappa)
+    return [round(end, _DECIMALS) for one in found if one is not None for end in (one.low, one.high) if end is not None]

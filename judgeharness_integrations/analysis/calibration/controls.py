@@ -9,12 +9,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, counted
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+from .rates import Rate
 
 __all__ = [
     "Control",

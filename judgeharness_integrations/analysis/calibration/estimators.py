@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.rogangladen import Method, RateEstimate, Sample, rogan_gladen
 from judgeharness_integrations.analysis.statistics.means import cluster_degrees, clustered_error, t_quantile, z_quantile
+
+from .rates import Rate
+from .rogangladen import Method, RateEstimate, Sample, rogan_gladen
 
 _FEWEST = 2
 _NEGLIGIBLE = 1e-12

@@ -8,8 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of
-from judgeharness_integrations.analysis.calibration.items import (
+from judgeharness_integrations.analysis.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
+from judgeharness_integrations.analysis.statistics.means import Z95, Estimate
+from judgeharness_integrations.verdictlog.encoding import listed
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+
+from .controls import Controls, controls_of
+from .items import (
     BINARY,
     Judged,
     check_labels,
@@ -19,7 +24,7 @@ from judgeharness_integrations.analysis.calibration.items import (
     read_labels,
     simultaneous_level,
 )
-from judgeharness_integrations.analysis.calibration.rates import (
+from .rates import (
     ClassRates,
     Rate,
     RiskCoverage,
@@ -30,11 +35,7 @@ from judgeharness_integrations.analysis.calibration.rates import (
     risk_coverage,
     too_rare,
 )
-from judgeharness_integrations.analysis.calibration.strata import WITHHELD, Selection, Strata, strata_of
-from judgeharness_integrations.analysis.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
-from judgeharness_integrations.analysis.statistics.means import Z95, Estimate
-from judgeharness_integrations.verdictlog.encoding import listed
-from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+from .strata import WITHHELD, Selection, Strata, strata_of
 
 __all__ = [
     "CriterionCalibration",
@@ -402,7 +403,7 @@ def _is_correct(item: Judged) -> bool:
 def _scores(
     items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[float, float] | None, confidence: float
 ) -> dict[str, Any]:
-    from judgeharness_integrations.analysis.calibration.scores import score_measures  # noqa: PLC0415 - numpy, for scores alone
+    from .scores import score_measures  # noqa: PLC0415 - numpy, for scores alone
 
     keys = [key for item, key in zip(items, cluster_keys(items), strict=True) if item.status == "decided"]
     pairs = [(float(item.gold), float(item.verdict)) for item in decided]  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from typing import Any, Final, Self
 from judgeharness_integrations.analysis.aggregation.folds import Status
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters
 from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
 from judgeharness_integrations.verdictlog.encoding import (
     CALL_COLUMNS,
     CHARACTERS,
@@ -26,6 +25,8 @@ from judgeharness_integrations.verdictlog.encoding import (
     values_together,
 )
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, verdict_text
+
+from .measure import NOT_GRADED
 
 __all__ = [
     "CHARACTERS",
@@ -243,12 +244,12 @@ def case_columns(rows: Sequence[VerdictRow]) -> dict[str, str]:
 def column_text(rows: Sequence[VerdictRow], column: str) -> str | None:
     """Return what the rows of a case say in a column, or in several with commas between; None where they do not."""
     known = {name for row in rows for name in row.attributes}
-    said = [_said(rows, name) for name in columns_together(column, known)]
+    said = [_first_value(rows, name) for name in columns_together(column, known)]
     told = [one for one in said if one is not None]
     return values_together(told) if len(told) == len(said) else None
 
 
-def _said(rows: Sequence[VerdictRow], column: str) -> str | None:
+def _first_value(rows: Sequence[VerdictRow], column: str) -> str | None:
     found = next((row.attributes[column] for row in rows if column in row.attributes), None)
     return None if found is None else str(found)
 

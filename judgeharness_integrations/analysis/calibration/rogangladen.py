@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.means import Z95
+
+from .rates import Rate
 
 _NEGLIGIBLE = 1e-12
 _TOLD = 0.05  # what Fieller's g is to stay below for a delta interval to do as well

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.calibration.items import LabelledItem, PartName, simultaneous_level
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-from judgeharness_integrations.analysis.calibration.population import Population
-from judgeharness_integrations.analysis.calibration.rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors
-from judgeharness_integrations.analysis.calibration.strata import Selection, Strata, stratum_text
-from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
+from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.statistics.agreement import Kappa
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .controls import Controls
+from .items import LabelledItem, PartName, simultaneous_level
+from .measure import CriterionCalibration
+from .population import Population
+from .rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors
+from .strata import Selection, Strata, stratum_text
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -413,7 +414,7 @@ class CalibrationReport(SavedMeasurement, Rendered):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.calibration.savedshape import CalibrationShape  # noqa: PLC0415 - pydantic
+        from .savedshape import CalibrationShape  # noqa: PLC0415 - pydantic
 
         return CalibrationShape
 

@@ -1,4 +1,4 @@
-"""What a saved calibration holds."""
+"""What saved calibrations, certificates and passports hold, as pydantic reads it."""
 
 from __future__ import annotations
 
@@ -201,3 +201,94 @@ class CalibrationShape(Shape):
     part: Literal["all", "choosing", "held_back"] = "all"
     holdout: Number | None = None
     population: PopulationShape | None = None
+
+
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class MapShape(Shape):
+    """A map as `ProbabilityMap.to_dict` writes it."""
+
+    kind: Short
+    options: Annotated[list[Text], Field(min_length=2)]
+    labels: Count
+    temperature: Annotated[Number, Field(gt=0)]
+    biases: list[Number]
+    knots: list[Annotated[list[_Share], Field(min_length=2, max_length=2)]]
+
+
+class PassportShape(Shape):
+    """A passport as `Passport.to_dict` writes it."""
+
+    name: Text
+    judge: Text
+    source: Text
+    consensus: Text
+    excluded_ties: Count
+    measured_at: Short
+    parts: dict[str, Any] | None
+    design: dict[str, Any] | None
+    questions: list[dict[str, Any]]
+    models: list[Text]
+    candidates: Positive
+    population: PopulationShape | None
+    canary: dict[str, Any] | None
+
+
+_Promised = Annotated[Number, Field(gt=0, lt=1)]
+
+
+class _Step(Shape):
+    threshold: Number
+    labelled: Count
+    clusters: Count
+    wrong: Count
+    covered: Count
+    p: Number | None
+
+
+class _Refusal(Shape):
+    reason: Text
+    labels: Positive | None
+    votes: Positive | None
+
+
+class _Selected(Shape):
+    criterion: Text
+    stratum: Text | None
+    cases: Positive
+    labelled: Count
+    levels: Count
+    of_scores: bool
+    threshold: Number | None
+    covered: Count
+    steps: list[_Step]
+    refusal: _Refusal | None
+    untold: Text = ""
+    clusters: Count | None = None
+    samples: Count | None = None
+    thin: Count | None = None
+    population: PopulationShape | None = None
+    map: dict[str, Any] | None = None
+
+
+class CertificateShape(Shape):
+    """A certificate as `Certificate.to_dict` writes it."""
+
+    name: Text
+    judge: Text
+    source: Text
+    consensus: Text
+    excluded_ties: Count
+    measured_at: Short
+    parts: dict[str, Any] | None
+    design: dict[str, Any] | None
+    agreement: _Promised
+    delta: _Promised
+    score: Text
+    tolerance: Annotated[Number, Field(ge=0)]
+    stratum: Text | None
+    curtailed: bool
+    selections: list[_Selected]
+    candidates: Positive = 1
+    tests: Positive | None = None

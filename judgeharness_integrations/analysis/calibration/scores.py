@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.calibration.rates import score_errors
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
+
+from .rates import score_errors
 
 _Floats: TypeAlias = NDArray[np.float64]
 _UNIT_REACH = 2.0  # scores from 0 to 1 against scores beyond this are no common scale

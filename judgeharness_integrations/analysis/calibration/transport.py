@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, is_numeric
-from judgeharness_integrations.analysis.calibration.items import LabelledItem
-from judgeharness_integrations.analysis.calibration.population import (
+from judgeharness_integrations.analysis.statistics.proportions import holm
+from judgeharness_integrations.verdictlog.encoding import p_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number
+
+from .items import LabelledItem
+from .population import (
     CHARACTERS,
     CaseFacts,
     Decided,
@@ -22,16 +26,8 @@ from judgeharness_integrations.analysis.calibration.population import (
     lengths_of,
     population_of,
 )
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import (
-    SMALLEST_EXPECTED,
-    homogeneity_p,
-    selection_of_items,
-    stratum_text,
-)
-from judgeharness_integrations.analysis.statistics.proportions import holm
-from judgeharness_integrations.verdictlog.encoding import p_text
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from .saved import CalibrationState
+from .strata import SMALLEST_EXPECTED, homogeneity_p, selection_of_items, stratum_text
 
 __all__ = [
     "ALPHA",
@@ -337,21 +333,13 @@ def _factor(labelled: _Counts, run: _Counts) -> float:
 
 def _decision_groups(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
     """Return decisions as categories: scores in their order, labels as they are."""
-    scores = {name: value for name in pooled if (value := _number(name)) is not None}
+    scores = {name: value for name in pooled if (value := finite_number(name)) is not None}
     if len(scores) <= 1:
         return _nominal(pooled, least)
     others = [(name, (name,)) for name in sorted(pooled.keys() - scores)]
     ordered = sorted(scores, key=scores.__getitem__)
     merged = _merged(ordered, pooled, least)
     return [*((_span(one, lambda name: name), one) for one in merged), *others]
-
-
-def _number(name: str) -> float | None:
-    try:
-        value = float(name)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _nominal(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:

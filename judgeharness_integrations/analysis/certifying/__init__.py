@@ -5,13 +5,9 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
-    from judgeharness_integrations.analysis.certifying.measuring import Wanted, certify
-    from judgeharness_integrations.analysis.certifying.sequence import (
-        CertificatePrice,
-        certificate_prices,
-        fewest_accepted,
-    )
+    from .certificate import Certificate, Refusal, Selection, Step
+    from .measuring import Wanted, certify
+    from .sequence import CertificatePrice, certificate_prices, fewest_accepted
 
 __all__ = [
     "Certificate",
@@ -39,7 +35,3 @@ _HOMES = {
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -16,11 +16,12 @@ from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.calibration.population import column_text
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, promise_text
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.encoding import counted, number_text
-from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
+from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, finite_number
+
+from .certificate import Certificate, promise_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
@@ -64,7 +65,7 @@ def check_numbers(score: str, cases: Iterable[CaseDecision]) -> None:
     column = score.removeprefix(COLUMN)
     for case in cases if score.startswith(COLUMN) else ():
         for value in (row.attributes[column] for row in case.rows if column in row.attributes):
-            if _number(value) is None:
+            if finite_number(value) is None:
                 raise UsageError(
                     f"case {case.case_id!r:.80} says {str(value)!r:.40} in column {column!r:.60}, which tells nobody "
                     "how sure its decision is: give finite numbers, or leave the cell empty."
@@ -117,16 +118,8 @@ def _calibrated(case: CaseDecision, by: ProbabilityMap | None) -> float | None:
 
 
 def _mean(rows: Sequence[VerdictRow], column: str) -> float | None:
-    found = [value for row in rows if (value := _number(row.attributes.get(column))) is not None]
+    found = [value for row in rows if (value := finite_number(row.attributes.get(column))) is not None]
     return math.fsum(found) / len(found) if found else None
-
-
-def _number(value: str | float | None) -> float | None:
-    try:
-        number = math.nan if value is None else float(value)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def withheld(certificate: Certificate, state: CalibrationState) -> Withheld:

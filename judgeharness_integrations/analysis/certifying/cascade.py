@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -27,14 +27,16 @@ from judgeharness_integrations.analysis.calibration.saved import (
 )
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import withheld
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.analysis.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.analysis.replay.replaying import refuse_several_runs, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.report import replay_state
-from judgeharness_integrations.analysis.usage import Billed, known_sum, same_model, summed
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.analysis.usage import Billed, Usage, known_sum, same_model, summed
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow
+
+from .applying import withheld
+from .certificate import Certificate, HeldCertificate
+from .measuring import Labels, Wanted, certify
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
@@ -47,6 +49,7 @@ __all__ = [
     "CascadeReport",
     "CascadeStep",
     "StepCount",
+    "asked_after",
     "cascade_log",
     "certify_cascade",
 ]
@@ -522,7 +525,7 @@ def certificate_on_run(
     if stopped:
         now, tested = replace(own, reason=ShiftTest(shifted=None, reason=STOPPED).sentence), False
     else:
-        now, tested = _counted(given, cases).state(own)
+        now, tested = _certified_cases(given, cases).state(own)
     if tested or calibration is None or state is None or state.status not in {"shifted", "valid"}:
         return given, now
     if state.valid:
@@ -530,10 +533,33 @@ def certificate_on_run(
     return given, replace(state, reason=f"by the calibration on {calibration.name}, {state.reason}")
 
 
-def _counted(certificate: Certificate, cases: CertifiedCases | Iterable[CaseFacts]) -> CertifiedCases:
+def _certified_cases(certificate: Certificate, cases: CertifiedCases | Iterable[CaseFacts]) -> CertifiedCases:
     if isinstance(cases, CertifiedCases):
         return cases
     counted = CertifiedCases(certificate)
     for case in cases:
         counted.add(case)
     return counted
+
+
+def asked_after(result: HarnessResult, earlier: Sequence[HarnessResult], *, waits: bool) -> HarnessResult:
+    """Return a measurement as that of a judge of a cascade: its reasons say whom it was asked after, its usage is all.
+
+    Args:
+        result: of the last judge that was asked.
+        earlier: of those before it, which decided nothing.
+        waits: whether it decides nothing either, so that the case waits for people.
+
+    """
+    said = [f"asked after {', '.join(one.judge for one in earlier)}"] if earlier else []
+    criteria = {
+        name: replace(one, reason="; ".join(filter(None, [one.reason, *said, *_waiting(one, waits=waits)])))
+        for name, one in result.criteria.items()
+    }
+    used = [*(one.usage for one in earlier), result.usage]
+    sums: dict[str, Any] = {one.name: known_sum(getattr(usage, one.name) for usage in used) for one in fields(Usage)}
+    return replace(result, criteria=criteria, usage=Usage(**sums), earlier=tuple(earlier), waits=waits)
+
+
+def _waiting(measured: CriterionResult, *, waits: bool) -> list[str]:
+    return ["no judge of the cascade decides it: it waits for people"] if waits and measured.status != "decided" else []

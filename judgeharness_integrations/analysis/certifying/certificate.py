@@ -165,7 +165,7 @@ class Certificate(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.certifying.shape import CertificateShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.analysis.calibration.savedshape import CertificateShape  # noqa: PLC0415 - pydantic
 
         return CertificateShape
 
@@ -212,7 +212,7 @@ def _borne_out(steps: Sequence[Step], *, agreement: float, delta: float) -> Step
             no smaller than the exact one.
 
     """
-    from judgeharness_integrations.analysis.certifying.sequence import p_values  # noqa: PLC0415 - SciPy, for files alone
+    from .sequence import p_values  # noqa: PLC0415 - SciPy, for files alone
 
     tested = [(step, step.p) for step in steps if step.p is not None]
     for step, p in tested:

@@ -41,16 +41,13 @@ from judgeharness_integrations.analysis.calibration.transport import (
     labelled_alone,
     unlike_labelled,
 )
-from judgeharness_integrations.analysis.certifying.applying import (
-    PROBABILITY,
-    VOTES,
-    check_numbers,
-    check_score,
-    counted_samples,
-    sureness,
-)
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
-from judgeharness_integrations.analysis.certifying.sequence import (
+from judgeharness_integrations.analysis.fingerprint import design_of_rows
+from judgeharness_integrations.verdictlog.encoding import check_columns
+from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
+
+from .applying import PROBABILITY, VOTES, check_numbers, check_score, counted_samples, sureness
+from .certificate import Certificate, Refusal, Selection, Step
+from .sequence import (
     Curve,
     agreed_votes,
     certified_steps,
@@ -60,9 +57,6 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     threshold_grid,
     votes_needed,
 )
-from judgeharness_integrations.analysis.design import design_of_rows
-from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares, Forecasts, LabelledRows
@@ -317,7 +311,7 @@ def _labelled(rows: Sequence[VerdictRow], wanted: Wanted, shares: AnnotatorShare
 
 def _map(labelled: LabelledRows) -> tuple[ProbabilityMap, frozenset[str]]:
     """Return the map of one half of the labels of a criterion, in whole clusters, and the cases these are of."""
-    from judgeharness_integrations.analysis.probability.fitting import half_fitted  # noqa: PLC0415 - for few
+    from judgeharness_integrations.analysis.probability.report import half_fitted  # noqa: PLC0415 - for few
 
     by, first = half_fitted(labelled.forecasts)
     return by, frozenset(case for (_, case), fitted in zip(labelled.places, first, strict=True) if fitted)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
-from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck, Status, WorstCase
+
+from .statistics import CheckReport, PropertyCheck, Status, WorstCase
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.checking.conformance import check_rows
+    from .conformance import check_rows
 
 __all__ = ["CheckReport", "PropertyCheck", "Status", "WorstCase", "check_rows"]
 

@@ -12,30 +12,6 @@ from typing import Any, Final
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, label_controls, longer_of
-from judgeharness_integrations.analysis.checking.properties.excess import (
-    PERTURBED,
-    holds_zero,
-    perturbed,
-    position,
-    property_of,
-)
-from judgeharness_integrations.analysis.checking.properties.probes import (
-    Expected,
-    checked_expectations,
-    probe_property,
-    probed,
-)
-from judgeharness_integrations.analysis.checking.properties.samples import (
-    Finding,
-    Samples,
-    collapse,
-    failing,
-    of_text,
-    percent,
-    repetition,
-    samples_of,
-)
-from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, holm
 from judgeharness_integrations.verdictlog.encoding import p_text
 from judgeharness_integrations.verdictlog.row import (
@@ -45,6 +21,11 @@ from judgeharness_integrations.verdictlog.row import (
     is_number,
     verdict_text,
 )
+
+from .excess import PERTURBED, holds_zero, perturbed, position, property_of
+from .probes import Expected, checked_expectations, probe_property, probed
+from .samples import Finding, Samples, collapse, failing, of_text, percent, repetition, samples_of
+from .statistics import CheckReport, PropertyCheck
 
 _CONSISTENT: Final = 0.6
 _COIN: Final = 0.5

@@ -9,16 +9,17 @@ from typing import Any, Final, Literal
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
 from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.comparison.difference import Difference, PowerBasis, least_p, power_basis
-from judgeharness_integrations.analysis.comparison.pairing import (
-    JudgePair,
-    PairedCriterion,
-    flipped,
-    judge_pairs,
-    paired_criteria,
-    transitions,
-)
-from judgeharness_integrations.analysis.comparison.report import (
+from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN
+from judgeharness_integrations.analysis.runs.building import Bill
+from judgeharness_integrations.analysis.runs.report import RunReport
+from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
+from judgeharness_integrations.analysis.sequential import unequal_clusters
+from judgeharness_integrations.analysis.statistics.proportions import holm
+from judgeharness_integrations.verdictlog.encoding import counted, p_text
+
+from .difference import Difference, PowerBasis, least_p, power_basis
+from .pairing import JudgePair, PairedCriterion, flipped, judge_pairs, paired_criteria, transitions
+from .report import (
     DESIGN,
     Answer,
     BillChange,
@@ -34,21 +35,8 @@ from judgeharness_integrations.analysis.comparison.report import (
     sides_apart,
     size_text,
 )
-from judgeharness_integrations.analysis.comparison.splits import NoiseTest, noise_test
-from judgeharness_integrations.analysis.comparison.values import (
-    CaseTexts,
-    MeasureChoice,
-    Values,
-    controls_beside,
-    values_of,
-)
-from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN
-from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.analysis.runs.report import RunReport
-from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.analysis.sequential import unequal_clusters
-from judgeharness_integrations.analysis.statistics.proportions import holm
-from judgeharness_integrations.verdictlog.encoding import counted, p_text
+from .splits import NoiseTest, noise_test
+from .values import CaseTexts, MeasureChoice, Values, controls_beside, values_of
 
 DIFFERENCE_WEIGHT: Final = 4.0
 NOISE_WEIGHT: Final = 1.0
@@ -102,7 +90,7 @@ def answered(
         answer = _direction(main)
         return answer, "; ".join([told, *_flips(noise, beyond=beyond)])
     least = 0.0 if main.clusters is None or "e-process" in main.method else least_p(main.clusters)
-    too_few = f"{told}; {_counted(main)} too few to find any change"
+    too_few = f"{told}; {_cases_and_clusters(main)} too few to find any change"
     if beyond:
         net = too_few if least > alpha else f"no net change: {told}"
         return "flips more than noise", "; ".join([*_flips(noise, beyond=True), net])
@@ -147,7 +135,7 @@ def _unshared(paired: PairedCriterion) -> str:
     return f"; not of cases in one run alone ({before:,} only before, {after:,} only after)"
 
 
-def _counted(main: Difference) -> str:
+def _cases_and_clusters(main: Difference) -> str:
     """Return of how many cases a difference is, and of clusters the smallest p that a test of so many can reach."""
     if main.clusters is None:
         return counted(main.n, "case is", "cases are")

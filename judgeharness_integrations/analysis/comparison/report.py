@@ -11,14 +11,15 @@ from judgeharness_integrations._lazy import renderer
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.analysis.certifying.certificate import held_text, terms_text
-from judgeharness_integrations.analysis.comparison.difference import Difference, Measure, PowerBasis
-from judgeharness_integrations.analysis.comparison.pairing import JudgePair, Pair, State, Transition
-from judgeharness_integrations.analysis.comparison.splits import NoiseTest
-from judgeharness_integrations.analysis.comparison.values import Kind
 from judgeharness_integrations.analysis.result import Distribution, HarnessResult
 from judgeharness_integrations.analysis.runs.building import Bill, labels_apart
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.verdictlog.row import Verdict, is_probe
+
+from .difference import Difference, Measure, PowerBasis
+from .pairing import JudgePair, Pair, State, Transition
+from .splits import NoiseTest
+from .values import Kind
 
 # what the shares of decisions hang on whoever judges: a majority of one sample is not that of three
 DESIGN: Final = frozenset(

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.aggregation import folds
 from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule, quorum
-from judgeharness_integrations.analysis.comparison.pairing import (
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+
+from .pairing import (
     Bools,
     CaseOutcomes,
     CaseSamples,
@@ -29,7 +31,6 @@ from judgeharness_integrations.analysis.comparison.pairing import (
     flipped,
     null_distribution,
 )
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 _MOST_SPLITS: Final = 2_000
 _ORDERS: Final = 2

@@ -15,17 +15,12 @@ from numpy.typing import NDArray
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.folds import Status
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, longer_of
-from judgeharness_integrations.analysis.comparison.difference import (
-    Difference,
-    Measure,
-    compared_means,
-    compared_shares,
-    homogeneity_p,
-)
-from judgeharness_integrations.analysis.comparison.pairing import Pair, PairedCriterion, State, state_of
 from judgeharness_integrations.analysis.runs.summarising import columns_of, positive_of
 from judgeharness_integrations.analysis.sequential import log_e_shift, log_e_signs, mean_interval, unequal_clusters
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
+
+from .difference import Difference, Measure, compared_means, compared_shares, homogeneity_p
+from .pairing import Pair, PairedCriterion, State, state_of
 
 _NO_SCALE: Final = "the ends of the scale are not known"
 _BETTING = "betting e-process and confidence sequence"

@@ -1,15 +1,7 @@
 """Gates: what a measurement must reach before something ships, on intervals over cases."""
 
-from judgeharness_integrations.analysis.gates.checking import check_gates
-from judgeharness_integrations.analysis.gates.gate import (
-    METRICS,
-    Expression,
-    Gate,
-    GateCheck,
-    GateReport,
-    Gates,
-    parse_expression,
-)
+from .checking import check_gates
+from .gate import METRICS, Expression, Gate, GateCheck, GateReport, Gates, parse_expression
 
 __all__ = [
     "METRICS",

@@ -11,9 +11,10 @@ from judgeharness_integrations.verdictlog.encoding import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from judgeharness_integrations.analysis.gates.metrics import CriterionCases
     from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.analysis.runs.report import RunReport
+
+    from .metrics import CriterionCases
 
 __all__ = ["TAKEN_FOR_WHOLE", "cut_off", "taken_for_whole"]
 

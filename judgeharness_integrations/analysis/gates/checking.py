@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
 from judgeharness_integrations.analysis.calibration.items import confidence_text
-from judgeharness_integrations.analysis.gates.alone import cut_off, taken_for_whole
-from judgeharness_integrations.analysis.gates.gate import (
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
+from judgeharness_integrations.analysis.statistics.paired import fewest
+from judgeharness_integrations.analysis.statistics.proportions import exact_interval
+from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+
+from .alone import cut_off, taken_for_whole
+from .gate import (
     METRICS,
     OF_CALIBRATION,
     REQUIRE_CALIBRATION,
@@ -23,22 +28,12 @@ from judgeharness_integrations.analysis.gates.gate import (
     Gates,
     number,
 )
-from judgeharness_integrations.analysis.gates.metrics import (
-    CriterionCases,
-    Measured,
-    criteria_of,
-    measure,
-    unanchored,
-    untested,
-)
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.paired import fewest
-from judgeharness_integrations.analysis.statistics.proportions import exact_interval
-from judgeharness_integrations.verdictlog.encoding import counted, safe_text
+from .metrics import CriterionCases, Measured, criteria_of, measure, unanchored, untested
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.gates.sequential import Looked
     from judgeharness_integrations.analysis.runs.report import RunReport
+
+    from .sequential import Looked
 
 _NEGLIGIBLE = 1e-9
 _MOST = 10**12
@@ -75,9 +70,9 @@ def judged(
     if value is None or looked_at is None:
         status, sentence = "not_measured", _not_measured(expression, measured)
     elif expression.holds(looked_at):
-        status, sentence = "passed", _told(expression, measured, looked_at, of_value=point_estimates)
+        status, sentence = "passed", _sentence(expression, measured, looked_at, of_value=point_estimates)
     else:
-        status, sentence = "failed", _told(expression, measured, looked_at, of_value=point_estimates)
+        status, sentence = "failed", _sentence(expression, measured, looked_at, of_value=point_estimates)
         more = None if point_estimates else more_cases(expression, measured)
         if more is not None:
             same = "share" if expression.is_share else "mean and spread"
@@ -120,7 +115,7 @@ def _not_measured(expression: Expression, measured: Measured) -> str:
     return f"{expression.name} {value} over {measured.n} {measured.of} has no interval: {measured.missing}"
 
 
-def _told(expression: Expression, measured: Measured, looked_at: float, *, of_value: bool) -> str:
+def _sentence(expression: Expression, measured: Measured, looked_at: float, *, of_value: bool) -> str:
     """Return the sentence of a gate that passed or failed."""
     bar, held = expression.bar, expression.holds(looked_at)
     word, shown = (_HOLDS if held else _FAILS)[expression.operator], f"{bar:.10g}"
@@ -297,7 +292,7 @@ def _sequentially(
     at_stop: Mapping[tuple[str, str, str], Looked] | None,
     facts: Mapping[str, Any],
 ) -> GateCheck:
-    from judgeharness_integrations.analysis.gates.sequential import Looked, judged_sequentially, looked_at  # noqa: PLC0415 - loads SciPy
+    from .sequential import Looked, judged_sequentially, looked_at  # noqa: PLC0415 - loads SciPy
 
     stop = None
     if at_stop is not None:

@@ -286,17 +286,17 @@ class Expression:
         worst, best = self.limits if self.wants_high else reversed(self.limits)
         if not self.holds(best):
             what, beyond = "share" if self.is_share else self.metric, "above" if self.wants_high else "below"
-            raise UsageError(f"{self._shown} can never pass: no {what} is {beyond} {best:g}.")
+            raise UsageError(f"{self._text_shown} can never pass: no {what} is {beyond} {best:g}.")
         if instead is not None and self.bar == best:
             end, beyond = ("lower", "below") if self.wants_high else ("upper", "above")
             raise UsageError(
-                f"{self._shown} can never pass: with any number of cases the {end} end of an interval is {beyond} "
+                f"{self._text_shown} can never pass: with any number of cases the {end} end of an interval is {beyond} "
                 f"{best:g}; give a bar that evidence can reach, as {self.name}{self.operator}"
                 f"{best - 0.05 * (best - worst):g}, or gate {instead}."
             )
 
     @property
-    def _shown(self) -> str:
+    def _text_shown(self) -> str:
         return safe_text(self.text, 120)
 
 

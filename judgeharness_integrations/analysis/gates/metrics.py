@@ -17,12 +17,12 @@ from judgeharness_integrations.analysis.calibration.candidates import (
     labels_of_case,
     one_of,
     rivals_of,
+    rivals_on_labels,
+    widened,
 )
 from judgeharness_integrations.analysis.calibration.items import confidence_text, read_gold_alone, simultaneous_level
-from judgeharness_integrations.analysis.calibration.measure import withhold
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, withhold
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.rivals import rivals_on_labels, widened
-from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN, OF_CALIBRATION
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -34,15 +34,15 @@ from judgeharness_integrations.analysis.runs.summarising import (
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.statistics.proportions import bounded_estimate, exact_interval, worth_of
-from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+from .gate import NOT_DRAWN, OF_CALIBRATION, Expression
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.gates.gate import Expression
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection, RunReport
-    from judgeharness_integrations.verdictlog.row import Verdict
+
 
 CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]
 

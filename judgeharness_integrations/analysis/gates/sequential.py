@@ -14,23 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters
-from judgeharness_integrations.analysis.gates.alone import TAKEN_FOR_WHOLE
-from judgeharness_integrations.analysis.gates.gate import (
-    NOT_DRAWN,
-    About,
-    AskingOrder,
-    Expression,
-    GateCheck,
-    GateReport,
-    number,
-)
-from judgeharness_integrations.analysis.gates.metrics import (
-    CASE_VALUES,
-    CriterionCases,
-    Measured,
-    case_value,
-    measure,
-)
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import summaries
 from judgeharness_integrations.analysis.sequential import (
@@ -41,6 +24,10 @@ from judgeharness_integrations.analysis.sequential import (
     unequal_clusters,
 )
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+from .alone import TAKEN_FOR_WHOLE
+from .gate import NOT_DRAWN, About, AskingOrder, Expression, GateCheck, GateReport, number
+from .metrics import CASE_VALUES, CriterionCases, Measured, case_value, measure
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult

@@ -4,27 +4,11 @@ A plan is made for what `report` and `compare` will print: decisions under a rul
 plan of the probes of a run is `judgeharness_integrations.judging.plan`.
 """
 
-from judgeharness_integrations.analysis.planning.grid import (
-    CorrectedLabels,
-    Design,
-    Limits,
-    corrected_labels,
-    designs,
-    wilson_labels,
-)
-from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Part, Shift, Split, gstudy
-from judgeharness_integrations.analysis.planning.pilot import ClusterSizes, Pilot, pilot_of
-from judgeharness_integrations.analysis.planning.report import (
-    PLAN_SCHEMA,
-    Advice,
-    Facts,
-    MajorityRisk,
-    PlanningReport,
-    advise,
-    majority_risk,
-    planned,
-)
-from judgeharness_integrations.analysis.planning.study import Goal
+from .grid import CorrectedLabels, Design, Limits, corrected_labels, designs, wilson_labels
+from .gstudy import Components, GStudy, Part, Shift, Split, gstudy
+from .pilot import ClusterSizes, Pilot, pilot_of
+from .report import PLAN_SCHEMA, Advice, Facts, MajorityRisk, PlanningReport, advise, majority_risk, planned
+from .study import Goal
 
 __all__ = [
     "PLAN_SCHEMA",

@@ -15,10 +15,11 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.curtailing import asking_order, curtails, settled
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.rogangladen import RoganGladen, rogan_gladen
-from judgeharness_integrations.analysis.planning.pilot import Truths
-from judgeharness_integrations.analysis.planning.study import Decided, Goal, RateStudy, cases_of, reached_by
 from judgeharness_integrations.analysis.statistics.paired import fewest
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow
+
+from .pilot import Truths
+from .study import Decided, Goal, RateStudy, cases_of, reached_by
 
 
 @dataclass(frozen=True, kw_only=True)

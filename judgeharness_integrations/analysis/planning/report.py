@@ -15,7 +15,9 @@ from scipy.special import bdtr
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, check_rule_fits, pass_mark, rule
-from judgeharness_integrations.analysis.planning.grid import (
+from judgeharness_integrations.verdictlog.encoding import counted
+
+from .grid import (
     CorrectedLabels,
     Design,
     EarlyStopping,
@@ -27,10 +29,9 @@ from judgeharness_integrations.analysis.planning.grid import (
     widest_rate,
     wilson_labels,
 )
-from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
-from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
-from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
-from judgeharness_integrations.verdictlog.encoding import counted
+from .gstudy import Components, GStudy, Shift, Split
+from .pilot import Pilot, Truths
+from .study import Goal, Judging, cases_of, chances_of_cases
 
 __all__ = [
     "PLAN_SCHEMA",

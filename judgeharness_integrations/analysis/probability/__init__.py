@@ -5,30 +5,22 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.canary import CanaryReport, watch
-    from judgeharness_integrations.analysis.probability.distributions import FLOOR, checked, distance
-    from judgeharness_integrations.analysis.probability.fitting import Choice, CrossFit, choose, cross_fit, fit, mapped
-    from judgeharness_integrations.analysis.probability.forecasts import (
-        AnswerChange,
-        Forecasts,
-        RetestBand,
-        answer_change,
-        labelled_answers,
-        retest_band,
-    )
-    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-    from judgeharness_integrations.analysis.probability.report import (
+    from .canary import CanaryReport, watch
+    from .forecasts import AnswerChange, Forecasts, RetestBand, answer_change, labelled_answers, retest_band
+    from .maps import FLOOR, ProbabilityMap, checked, distance
+    from .report import (
+        Choice,
+        CrossFit,
         ProbabilityFigures,
         ProbabilityReport,
         assess,
+        choose,
+        cross_fit,
         figures,
+        fit,
+        mapped,
     )
-    from judgeharness_integrations.analysis.probability.scores import (
-        CalibrationError,
-        ReliabilityPoint,
-        calibration_error,
-        reliability_curve,
-    )
+    from .scores import CalibrationError, ReliabilityPoint, calibration_error, reliability_curve
 
 __all__ = [
     "FLOOR",
@@ -60,12 +52,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FLOOR": "distributions",
+    "FLOOR": "maps",
     "AnswerChange": "forecasts",
     "CalibrationError": "scores",
     "CanaryReport": "canary",
-    "Choice": "fitting",
-    "CrossFit": "fitting",
+    "Choice": "report",
+    "CrossFit": "report",
     "Forecasts": "forecasts",
     "ProbabilityFigures": "report",
     "ProbabilityMap": "maps",
@@ -75,14 +67,14 @@ _HOMES = {
     "answer_change": "forecasts",
     "assess": "report",
     "calibration_error": "scores",
-    "checked": "distributions",
-    "choose": "fitting",
-    "cross_fit": "fitting",
-    "distance": "distributions",
+    "checked": "maps",
+    "choose": "report",
+    "cross_fit": "report",
+    "distance": "maps",
     "figures": "report",
-    "fit": "fitting",
+    "fit": "report",
     "labelled_answers": "forecasts",
-    "mapped": "fitting",
+    "mapped": "report",
     "reliability_curve": "scores",
     "retest_band": "forecasts",
     "watch": "canary",
@@ -90,7 +82,3 @@ _HOMES = {
 
 
 __getattr__ = lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

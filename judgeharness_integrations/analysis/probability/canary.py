@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.probability.distributions import distance
-from judgeharness_integrations.analysis.probability.forecasts import Floats
 from judgeharness_integrations.analysis.sequential import move_evidence
+
+from .forecasts import Floats
+from .maps import distance
 
 CANARY_ALPHA: Final = 0.05  # of all looks of a year, and beyond, at a model that has not moved
 CANARY_STATES: Final = 20

@@ -24,8 +24,9 @@ from judgeharness_integrations.analysis.calibration.strata import selection_by_s
 from judgeharness_integrations.analysis.calibration.transport import facts_of_decisions
 from judgeharness_integrations.analysis.certifying.measuring import HALVES, Labels, shortfall, step_tests
 from judgeharness_integrations.analysis.certifying.sequence import labels_needed
-from judgeharness_integrations.analysis.probability.fitting import half_fitted, mapped
-from judgeharness_integrations.analysis.probability.forecasts import (
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, most_probable
+
+from .forecasts import (
     AnnotatorShares,
     AnswerChange,
     Forecasts,
@@ -37,17 +38,9 @@ from judgeharness_integrations.analysis.probability.forecasts import (
     rows_changes,
     shares_about,
 )
-from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-from judgeharness_integrations.analysis.probability.passport import (
-    VOTES,
-    FormChange,
-    Noise,
-    Passport,
-    QuestionPassport,
-    Trust,
-)
-from judgeharness_integrations.analysis.probability.report import FEWEST, ProbabilityFigures, assess, figures, too_few
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, most_probable
+from .maps import ProbabilityMap
+from .passport import VOTES, FormChange, Noise, Passport, QuestionPassport, Trust
+from .report import FEWEST, ProbabilityFigures, assess, figures, half_fitted, mapped, too_few
 
 _SEVERAL = 2
 _LABELLED = "labelled"  # which label it is says nothing about how a case was selected

@@ -22,14 +22,16 @@ from judgeharness_integrations.analysis.calibration.saved import (
     expiry,
     known_instant,
 )
-from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.encoding import counted, fixed
 from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable, probabilities_from_json
 
+from .maps import ProbabilityMap
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.canary import Day
     from judgeharness_integrations.verdictlog.shapes import Shape
+
+    from .canary import Day
 
 PASSPORT_SCHEMA: Final = "judgeharness.passport/1"
 VOTES: Final = ("none", "position_swap")  # what a decision is averaged over
@@ -307,7 +309,7 @@ class Passport(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.probability.passportshape import PassportShape  # noqa: PLC0415 - pydantic
+        from judgeharness_integrations.analysis.calibration.savedshape import PassportShape  # noqa: PLC0415 - pydantic
 
         return PassportShape
 

@@ -10,12 +10,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.probability.distributions import FLOOR
-from judgeharness_integrations.analysis.probability.forecasts import Floats, Forecasts
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_sums, clustered_error, estimate
 from judgeharness_integrations.analysis.statistics.paired import bisected
 from judgeharness_integrations.analysis.statistics.proportions import share_estimate, unchanged_bound
+
+from .forecasts import Floats, Forecasts
+from .maps import FLOOR
 
 _ROUNDING: Final = 1e-12
 _WORST_BRIER: Final = 1.0

@@ -9,14 +9,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.comparing import (
-    LEAST_JUDGES,
-    Against,
-    Comparison,
-    RankCorrelation,
-    correlate,
-)
-from judgeharness_integrations.analysis.ranking.families import (
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .comparing import LEAST_JUDGES, Against, Comparison, RankCorrelation, correlate
+from .families import (
     ClassBias,
     Confusion,
     ParetoPoint,
@@ -28,26 +24,11 @@ from judgeharness_integrations.analysis.ranking.families import (
     self_preference,
     variants,
 )
-from judgeharness_integrations.analysis.ranking.firmness import (
-    LeftOut,
-    StabilityPoint,
-    leave_one_out,
-    robustness,
-    stability,
-)
-from judgeharness_integrations.analysis.ranking.judgetable import pairwise_criterion
-from judgeharness_integrations.analysis.ranking.pointwise import ScoreGap, score_gaps
-from judgeharness_integrations.analysis.ranking.rating import METHODS
-from judgeharness_integrations.analysis.ranking.report import RankReport
-from judgeharness_integrations.analysis.ranking.studying import (
-    AuditCurve,
-    CascadeRow,
-    RankStudy,
-    audit_curve,
-    cascade,
-    curate,
-)
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from .firmness import LeftOut, StabilityPoint, leave_one_out, robustness, stability
+from .judgetable import pairwise_criterion
+from .pointwise import ScoreGap, score_gaps
+from .rating import METHODS, RankReport
+from .studying import AuditCurve, CascadeRow, RankStudy, audit_curve, cascade, curate
 
 _MOST_VALUES = 20  # of a column that divides pairs into kinds
 

@@ -11,11 +11,12 @@ import numpy as np
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.scores import kendall_tau_b
 from judgeharness_integrations.analysis.calibration.scores import spearman as spearman_rho
-from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD, ConditionalFit, tested
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats
-from judgeharness_integrations.analysis.ranking.jointfit import JointFit
-from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, ranked, ranks_of, rate
 from judgeharness_integrations.analysis.statistics.means import normal_interval
+
+from .contrasts import LEVEL, NO_SPREAD, ConditionalFit, tested
+from .correctness import Credits, Floats
+from .jointfit import JointFit
+from .rating import EipOptions, Method, ranked, ranks_of, rate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints, Marks
-from judgeharness_integrations.analysis.ranking.jointfit import (
+from judgeharness_integrations.analysis.statistics.means import normal_interval, z_p
+from judgeharness_integrations.analysis.statistics.paired import bisected_each
+from judgeharness_integrations.analysis.statistics.proportions import step_up
+
+from .correctness import Credits, Floats, Ints, Marks
+from .jointfit import (
     ELO_MEAN,
     ELO_POINTS,
     JointModel,
@@ -42,9 +46,6 @@ from judgeharness_integrations.analysis.ranking.jointfit import (
     maximise,
     patterns_of,
 )
-from judgeharness_integrations.analysis.statistics.means import normal_interval, z_p
-from judgeharness_integrations.analysis.statistics.paired import bisected_each
-from judgeharness_integrations.analysis.statistics.proportions import step_up
 
 _CELLS = 1 << 20  # complex numbers at a time: 16 MB
 _TILTING_STEPS = 60

@@ -10,7 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.ranking.correctness import (
+from judgeharness_integrations.analysis.statistics.means import mean_interval, t_p, z_p
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import step_up
+
+from .correctness import (
     ABSTAINED,
     FAILED,
     NOT_ASKED,
@@ -22,11 +26,8 @@ from judgeharness_integrations.analysis.ranking.correctness import (
     Marks,
     Policy,
 )
-from judgeharness_integrations.analysis.ranking.judgetable import chosen_first
-from judgeharness_integrations.analysis.ranking.panels import JudgeFacts, family_of, model_and_variant, plain_record
-from judgeharness_integrations.analysis.statistics.means import mean_interval, t_p, z_p
-from judgeharness_integrations.analysis.statistics.paired import tango_interval
-from judgeharness_integrations.analysis.statistics.proportions import step_up
+from .judgetable import chosen_first
+from .panels import JudgeFacts, family_of, model_and_variant, plain_record
 
 
 @dataclass(frozen=True, kw_only=True)

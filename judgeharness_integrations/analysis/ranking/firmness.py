@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.comparing import (
-    Comparison,
-    RankCorrelation,
-    RatedSide,
-    Standing,
-    compare,
-    correlate,
-    standing_of,
-)
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Decisions, Floats, Marks, credits_of
-from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, one_thread
-from judgeharness_integrations.analysis.ranking.studying import CutTies, curate
+
+from .comparing import Comparison, RankCorrelation, RatedSide, Standing, compare, correlate, standing_of
+from .correctness import Credits, Decisions, Floats, Marks, credits_of
+from .rating import EipOptions, Method, one_thread
+from .studying import CutTies, curate
 
 
 @dataclass(frozen=True, kw_only=True)

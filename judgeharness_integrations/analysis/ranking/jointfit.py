@@ -16,8 +16,9 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints, Marks
 from judgeharness_integrations.analysis.statistics.means import cluster_sums
+
+from .correctness import Credits, Floats, Ints, Marks
 
 
 def by_cluster(residuals: Floats, clusters: Ints | None) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,22 +14,15 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_
 from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.aggregation.statistics import agreement
 from judgeharness_integrations.analysis.calibration.controls import Controls, label_controls
-from judgeharness_integrations.analysis.ranking.correctness import (
-    ABSTAINED,
-    NOT_ASKED,
-    Credits,
-    CriterionDecisions,
-    Decisions,
-    Floats,
-    Ints,
-)
-from judgeharness_integrations.analysis.ranking.panels import JudgeFacts, facts_of, plain_record
 from judgeharness_integrations.analysis.replay.report import PositionCounts
 from judgeharness_integrations.analysis.statistics.means import mean_interval
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import Billed, Price, Spent, summed
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
-from judgeharness_integrations.verdictlog.row import VerdictRow, voting
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, voting
+
+from .correctness import ABSTAINED, NOT_ASKED, Credits, CriterionDecisions, Decisions, Floats, Ints
+from .panels import JudgeFacts, facts_of, plain_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,17 +103,9 @@ def longer_answers(decisions: Decisions) -> Floats | None:
     """
     for names in LENGTH_COLUMNS:
         if all(name in decisions.columns for name in names):
-            first, second = (np.array([_number(cell) for cell in decisions.columns[name]]) for name in names)
+            first, second = (np.array([*map(finite_number, decisions.columns[name])], dtype=float) for name in names)
             return np.where(first > second, 1.0, np.where(second > first, 0.0, np.nan))
     return None
-
-
-def _number(cell: str | float | None) -> float:
-    try:
-        value = math.nan if cell is None else float(cell)
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) else math.nan
 
 
 def judge_controls(

@@ -18,7 +18,6 @@ from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.calibration.items import read_golds
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.ranking.correctness import Credits, Floats, Ints, Marks
 from judgeharness_integrations.analysis.replay.replaying import replay
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.replay.votes import MEMBER, PanelVotes
@@ -28,6 +27,8 @@ from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.files import iter_records, open_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .correctness import Credits, Floats, Ints, Marks
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -377,7 +378,7 @@ def panel_document(
         "member_rule": votes.member_rule,
         "rule": report.rule,
         "decisions": [_decisions(one) for one in report.judges],
-        "errors": [_told(votes, one.criterion) for one in report.judges],
+        "errors": [_errors_record(votes, one.criterion) for one in report.judges],
         "usage": [{"judge": member, **used(sums[member].usages, prices)} for member in votes.members],
     }
 
@@ -388,7 +389,7 @@ def _decisions(entry: JudgeReplay) -> dict[str, Any]:
     return {"measured": entry.to_dict(), **said}
 
 
-def _told(votes: PanelVotes, criterion: str) -> dict[str, Any]:
+def _errors_record(votes: PanelVotes, criterion: str) -> dict[str, Any]:
     """Return how alike members err about a criterion, and why that is not known where it is not."""
     try:
         panel = panel_errors(votes, criterion)

@@ -15,27 +15,20 @@ from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.rules import samples_planned
 from judgeharness_integrations.analysis.calibration.transport import labels_apart
-from judgeharness_integrations.analysis.ranking.comparing import Against, Fit, against, changes_of, own_sets
-from judgeharness_integrations.analysis.ranking.contrasts import (
-    Contrast,
-    OrderEffect,
-    contrasts_of,
-    order_effect,
-    rank_ranges,
-)
-from judgeharness_integrations.analysis.ranking.correctness import NOT_ASKED, Ints, by_better_first
-from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures, judge_controls, judge_measures
-from judgeharness_integrations.analysis.ranking.panels import panels
-from judgeharness_integrations.analysis.ranking.rating import Method, Rating, ranks_of
-from judgeharness_integrations.analysis.ranking.report import Diagnostics, JudgeRank, RankReport
-from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, clusters_of, study
 from judgeharness_integrations.analysis.statistics.means import normal_interval
 from judgeharness_integrations.verdictlog.encoding import listed
-from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, verdict_text
+
+from .comparing import Against, Fit, against, changes_of, own_sets
+from .contrasts import ConditionalFit, Contrast, OrderEffect, contrasts_of, order_effect, rank_ranges
+from .correctness import NOT_ASKED, Ints, by_better_first
+from .judgetable import JudgeMeasures, judge_controls, judge_measures
+from .panels import panels
+from .rating import Diagnostics, JudgeRank, Method, RankReport, Rating, ranks_of
+from .studying import RankRequest, RankStudy, clusters_of, study
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.contrasts import ConditionalFit
-    from judgeharness_integrations.analysis.ranking.jointfit import JointFit
+    from .jointfit import JointFit
 
 _NO_SPREAD = 1e-6  # Elo
 
@@ -82,20 +75,12 @@ def _same_number(found: RankStudy) -> tuple[str, ...]:
     for name in found.criteria:
         written: dict[float, list[str]] = {}
         for label in found.decisions.criterion(name).labels:
-            if (number := _number(label)) is not None:
+            if (number := finite_number(label)) is not None:
                 written.setdefault(number, []).append(label)
         several = next((labels for labels in written.values() if len(labels) > 1), None)
         if several:
             return tuple(several)
     return ()
-
-
-def _number(label: str) -> float | None:
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
 
 
 def _inflation(joint: JointFit | None, conditional: ConditionalFit | None) -> float | None:

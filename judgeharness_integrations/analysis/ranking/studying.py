@@ -11,7 +11,11 @@ import numpy as np
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, copies_together
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-from judgeharness_integrations.analysis.ranking.correctness import (
+from judgeharness_integrations.analysis.replay.replaying import rows_of_judges
+from judgeharness_integrations.verdictlog.encoding import columns_together, values_together
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .correctness import (
     NOT_ASKED,
     Credits,
     Decisions,
@@ -24,12 +28,9 @@ from judgeharness_integrations.analysis.ranking.correctness import (
     credits_of,
     decisions_of,
 )
-from judgeharness_integrations.analysis.ranking.panels import JudgeFacts
-from judgeharness_integrations.analysis.ranking.pointwise import has_scored_pairs, pairs_of_scores
-from judgeharness_integrations.analysis.ranking.rating import EipOptions, Method, Rating, rate
-from judgeharness_integrations.analysis.replay.replaying import rows_of_judges
-from judgeharness_integrations.verdictlog.encoding import columns_together, values_together
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from .panels import JudgeFacts
+from .pointwise import has_scored_pairs, pairs_of_scores
+from .rating import EipOptions, Method, Rating, rate
 
 CutTies: TypeAlias = Literal["keep", "cut"]
 

@@ -20,20 +20,13 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.certifying.sequence import fewest_accepted, p_values
-from judgeharness_integrations.analysis.ranking.correctness import (
-    NOT_ASKED,
-    Decisions,
-    Floats,
-    Marks,
-    Policy,
-    credits_of,
-    decisions_of,
-)
-from judgeharness_integrations.analysis.ranking.families import paired_difference
-from judgeharness_integrations.analysis.ranking.judgetable import judge_controls, pairwise_criterion
-from judgeharness_integrations.analysis.ranking.panels import model_and_variant
 from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .correctness import NOT_ASKED, Decisions, Floats, Marks, Policy, credits_of, decisions_of
+from .families import paired_difference
+from .judgetable import judge_controls, pairwise_criterion
+from .panels import model_and_variant
 
 LABELS: Final = 150
 AGREEMENTS: Final = (0.9, 0.8)

@@ -2,16 +2,9 @@
 
 from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency, case_decisions
 from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.replay.replaying import (
-    CriterionFold,
-    JudgeFold,
-    replay,
-    replay_cases,
-    replay_criterion,
-    rows_about,
-    rows_of_judges,
-)
-from judgeharness_integrations.analysis.replay.report import REPLAY_SCHEMA, JudgeReplay, ReplayReport
+
+from .replaying import CriterionFold, JudgeFold, replay, replay_cases, replay_criterion, rows_about, rows_of_judges
+from .report import REPLAY_SCHEMA, JudgeReplay, ReplayReport
 
 __all__ = [
     "PLANNED_SAMPLES",

@@ -30,7 +30,9 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, check_rule_fits, samples_planned
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.design import RuleFixed
-from judgeharness_integrations.analysis.replay.report import (
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, is_number, voting
+
+from .report import (
     FIXED_SAMPLES_ONLY,
     Certificates,
     ExactMean,
@@ -40,7 +42,6 @@ from judgeharness_integrations.analysis.replay.report import (
     ReplayReport,
     ScoreSums,
 )
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, is_number, voting
 
 
 @dataclass(kw_only=True)

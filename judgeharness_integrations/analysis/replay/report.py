@@ -33,7 +33,8 @@ from judgeharness_integrations.analysis.calibration.transport import (
     transported,
 )
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.design import RuleFixed, design_changes, design_of_rows
+from judgeharness_integrations.analysis.design import RuleFixed
+from judgeharness_integrations.analysis.fingerprint import design_changes, design_of_rows
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 

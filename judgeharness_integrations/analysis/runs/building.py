@@ -32,19 +32,14 @@ from judgeharness_integrations.analysis.gates.gate import (
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.result import HarnessResult, boundary
-from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection, RunReport, nothing_graded
-from judgeharness_integrations.analysis.runs.summarising import (
-    Unread,
-    design_key,
-    summaries,
-    unvaried_systems,
-    with_read_golds,
-)
 from judgeharness_integrations.analysis.spending import ServedTiers
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.usage import Usage, known_sum, tokens_of
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, TOKENS, CutOff
+
+from .report import CriterionSummary, JudgeSection, RunReport, nothing_graded
+from .summarising import Unread, design_key, summaries, unvaried_systems, with_read_golds
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.passport import HeldPassport

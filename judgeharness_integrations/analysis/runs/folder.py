@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.cascade import Cascade
@@ -21,9 +21,6 @@ from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_rec
 from judgeharness_integrations.analysis.rebuilding import rebuilt_result
 from judgeharness_integrations.analysis.replay.report import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.building import bill_of_summary, run_report
-from judgeharness_integrations.analysis.runs.report import RunReport, never_asked
-from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.spending import Prices, stored_prices
 from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
@@ -41,8 +38,11 @@ from judgeharness_integrations.verdictlog.runfolder import (
     run_of,
 )
 
+from .building import bill_of_summary, run_report
+from .report import RunReport, never_asked
+from .summarising import told_apart
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
     from judgeharness_integrations.analysis.design import RuleFixed
     from judgeharness_integrations.analysis.gates.gate import GateReport
 

@@ -15,18 +15,22 @@ from judgeharness_integrations._errors import ConfigError, UnknownNameError, Usa
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, samples_planned
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.candidates import candidates_beside
-from judgeharness_integrations.analysis.calibration.rivals import calibrated_beside
+from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, candidates_beside
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design, RuleFixed
 from judgeharness_integrations.analysis.document import RECORDED_SCHEMA
 from judgeharness_integrations.analysis.measure import measure
-from judgeharness_integrations.analysis.replay.replaying import replay_cases, rows_of_judges
-from judgeharness_integrations.analysis.replay.report import Certificates
+from judgeharness_integrations.analysis.replay.replaying import replay, replay_cases, rows_of_judges
+from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.folder import (
+from judgeharness_integrations.verdictlog.encoding import safe_text
+from judgeharness_integrations.verdictlog.files import read_log
+from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
+
+from .building import run_report
+from .folder import (
     anchored_results,
     calibrations_of_run,
     certificates_of_run,
@@ -36,16 +40,13 @@ from judgeharness_integrations.analysis.runs.folder import (
     rule_fixed_of_run,
     unknown_certificate,
 )
-from judgeharness_integrations.verdictlog.encoding import safe_text
-from judgeharness_integrations.verdictlog.files import read_log
-from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.analysis.gates.gate import GateReport
-    from judgeharness_integrations.analysis.runs.report import RunReport
+
+    from .report import RunReport
 
 
 def results_of_log(
@@ -283,3 +284,56 @@ def _of_run(rows: Sequence[VerdictRow], run: str | None, place: Path) -> list[Ve
     if run is not None and run not in runs:
         raise UnknownNameError("run", run, runs)
     return [row for row in rows if run in (None, row.run)]
+
+
+def run_measures(
+    rows: Sequence[VerdictRow], parts: Mapping[str, Any], *, cases: int | None = None
+) -> list[dict[str, Any]] | None:
+    """Return what each judge and criterion of a run came to.
+
+    Args:
+        rows: all of the run.
+        parts: what its answers depend on, as its record keeps it: the rule and its quorum are among it.
+        cases: how many each judge was to be asked about; those without a row are not graded.
+
+    Returns:
+        Counts of cases, `accuracy` (share of the decided cases with gold), `consistency_rate`; None where its rows do
+        not tell: no rule is noted or it is a function, a certificate or a passport held answers back, or it has no
+        rows.
+
+    """
+    harness = parts.get("harness", {})
+    if not rows or "aggregation_rule" not in harness or parts.get("certificate") is not None:
+        return None
+    judges = {row.judge for row in rows}
+    try:
+        found = replay(
+            rows,
+            harness["aggregation_rule"],
+            min_valid=harness.get("min_valid"),
+            tolerance=harness.get("tolerance", 1.0),
+            planned={} if cases is None else dict.fromkeys(judges, cases),
+        )
+    except UsageError:  # a rule that no name brings back, or one that cannot read these answers
+        return None
+    return [_measures(one) for one in found.judges]
+
+
+def _measures(one: JudgeReplay) -> dict[str, Any]:
+    return {
+        "judge": one.judge,
+        "criterion": one.criterion,
+        "cases": one.cases,
+        "decided": one.decided,
+        "abstained": one.abstained,
+        "not_graded": one.not_graded,
+        "decided_with_gold": one.labelled,
+        "accuracy": one.accuracy,
+        "consistency_rate": one.consistency_rate,
+    }
+
+
+def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return which parts of two runs differ: `cases`, `judges`, `harness`; none is known of a run without a record."""
+    known = [name for name in ("cases", "judges", "harness") if name in before and name in after]
+    return [name for name in known if before[name] != after[name]]

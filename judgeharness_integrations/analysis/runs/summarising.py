@@ -23,10 +23,11 @@ from judgeharness_integrations.analysis.probability.measuring import Probability
 from judgeharness_integrations.analysis.replay.replaying import JudgeFold
 from judgeharness_integrations.analysis.replay.report import JudgeReplay
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate
 from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_degrees, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import clustered_wilson, wilson_of
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, is_number
+
+from .report import CriterionSummary, FlipRate
 
 
 def design_key(design: Design) -> Hashable:

@@ -8,16 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.analysis.statistics.means import (
-    ClusterSums,
-    Estimate,
-    cluster_degrees,
-    clustered_error,
-    estimate,
-    t_quantile,
-    z_quantile,
-)
-from judgeharness_integrations.analysis.statistics.proportions import wilson
+from .means import ClusterSums, Estimate, cluster_degrees, clustered_error, estimate, t_quantile, z_quantile
+from .proportions import wilson
 
 Pair: TypeAlias = tuple[str, str]
 _NEGLIGIBLE = 1e-12

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc, bdtrik, betaln, gammaln, ndtri, xlog1py, xlogy
 
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.means import Z95, items_for_mean
+from . import POWER
+from .means import Z95, items_for_mean
 
 _NEGLIGIBLE_Z: Final = 9.0
 

@@ -7,14 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.statistics.means import (
-    ClusterSums,
-    Estimate,
-    cluster_degrees,
-    clustered_error,
-    t_quantile,
-    z_quantile,
-)
+from .means import ClusterSums, Estimate, cluster_degrees, clustered_error, t_quantile, z_quantile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,8 +26,9 @@ from judgeharness_integrations.benchmark.pair import (
     RoundPlan,
     Turn,
 )
-from judgeharness_integrations.benchmark.results.curation import Step
 from judgeharness_integrations.verdictlog.encoding import counted
+
+from .curation import Step
 
 _MARK = re.compile(r"^\s*\[Round \d+\] (User|Assistant):", re.MULTILINE)  # as `Conversation.text` begins a round's text
 MOST_TIMES_LONGER = 3.0

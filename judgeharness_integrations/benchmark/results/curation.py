@@ -14,7 +14,7 @@ from pydantic import Field
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.ranking.correctness import Failures
 from judgeharness_integrations.analysis.ranking.ranking import leaderboard
-from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.rating import RankReport
 from judgeharness_integrations.analysis.ranking.studying import (
     NO_VALUE,
     CascadeRow,
@@ -25,8 +25,9 @@ from judgeharness_integrations.analysis.ranking.studying import (
     study,
 )
 from judgeharness_integrations.benchmark.pair import Pair, Record
-from judgeharness_integrations.benchmark.results.judgments import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode, order_rule
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .judgments import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode, order_rule
 
 CURATED: Final = "curated.jsonl"
 _DROPPED: Final = "dropped"  # the column that marks what people found and is left out for

@@ -15,7 +15,7 @@ import typer
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 from judgeharness_integrations.benchmark.asker import READINGS, Asker, Unfinished, limited, worked
-from judgeharness_integrations.benchmark.folder import Journal
+from judgeharness_integrations.benchmark.folder import Journal, StepUsage
 from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.results.judgments import TYPE
 from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
@@ -33,8 +33,8 @@ from judgeharness_integrations.verdictlog.encoding import fixed, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price
-    from judgeharness_integrations.benchmark.folder import StepUsage
-    from judgeharness_integrations.cli.benchmark.options import Asking
+
+    from .options import Asking
 
 _ANY_MODEL: Final = "*"
 
@@ -55,7 +55,7 @@ class ModelFile:
             UsageError: it cannot be made.
 
         """
-        from judgeharness_integrations.judging.chatmodels import chat_model  # noqa: PLC0415
+        from judgeharness_integrations.judging.adapters import chat_model  # noqa: PLC0415
 
         options = self.options_of(spec)
         try:

@@ -33,11 +33,12 @@ from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli._command import names_in, one_of
 from judgeharness_integrations.cli._output import check_folder, print_json, show
-from judgeharness_integrations.cli.benchmark.options import ConvertRequest, CurateRequest, ExportRequest
-from judgeharness_integrations.cli.benchmark.tables import columns_named, grouped, of, print_failed
 from judgeharness_integrations.cli.rank import cut_ties_named, failures_named
 from judgeharness_integrations.reporting.sections import Block, Bullets, Table
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, fixed, percent
+
+from .options import ConvertRequest, CurateRequest, ExportRequest
+from .tables import columns_named, grouped, of, print_failed
 
 _MOST_DROPPED: Final = 20  # that are named
 _COLUMNS = {

@@ -47,16 +47,11 @@ from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._command import OK
 from judgeharness_integrations.cli._output import check_file, print_json, show
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    cost_blocks,
-    cost_document,
-    read_model_file,
-)
-from judgeharness_integrations.cli.benchmark.options import DiscoverRequest
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text, share
+
+from .asking import Job, Outcome, cost_blocks, cost_document, read_model_file
+from .options import DiscoverRequest
 
 
 def apply_decisions(proposals: Path, *, taxonomy: Path | None, out: Path | None, overwrite: bool, as_json: bool) -> int:

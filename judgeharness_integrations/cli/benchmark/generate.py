@@ -29,20 +29,14 @@ from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._command import terminable, undisturbed
 from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    StepPlan,
-    cost_blocks,
-    cost_document,
-    read_model_file,
-)
-from judgeharness_integrations.cli.benchmark.options import Asking, GenerateRequest
-from judgeharness_integrations.cli.benchmark.tables import reason_blocks
-from judgeharness_integrations.cli.benchmark.verify import STEPS
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, percent, safe_text
+
+from .asking import Job, Outcome, StepPlan, cost_blocks, cost_document, read_model_file
+from .options import Asking, GenerateRequest
+from .tables import reason_blocks
+from .verify import STEPS
 
 _WRITTEN: Final = {"blueprints": 1, "conversation_better": 1, "conversation_worse": 1}
 

@@ -40,14 +40,6 @@ from judgeharness_integrations.cli._command import (
     undisturbed,
 )
 from judgeharness_integrations.cli._output import failures, print_json, show, told
-from judgeharness_integrations.cli.benchmark.asking import (
-    DecisionModel,
-    JudgeModel,
-    ModelFile,
-    judge_model,
-    read_model_file,
-)
-from judgeharness_integrations.cli.benchmark.options import JudgeRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -57,6 +49,9 @@ from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
+
+from .asking import DecisionModel, JudgeModel, ModelFile, judge_model, read_model_file
+from .options import JudgeRequest
 
 _POINTWISE_RULE: Final = "majority | median"
 

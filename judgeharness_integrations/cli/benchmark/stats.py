@@ -43,21 +43,16 @@ from judgeharness_integrations.benchmark.verdicts import (
     write_judgments,
 )
 from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.benchmark.asking import cost_blocks, read_model_file
-from judgeharness_integrations.cli.benchmark.curate import alone_notes, step_table
-from judgeharness_integrations.cli.benchmark.options import BenchmarkRankOptions, StatsRequest
-from judgeharness_integrations.cli.benchmark.tables import (
-    check_answered,
-    columns_named,
-    grouped,
-    print_failed,
-    reason_blocks,
-)
 from judgeharness_integrations.cli.rank import Scores, cut_ties_named, rank_source, request_of
 from judgeharness_integrations.reporting.sections import Block, Bullets, Table
 from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .asking import cost_blocks, read_model_file
+from .curate import alone_notes, step_table
+from .options import BenchmarkRankOptions, StatsRequest
+from .tables import check_answered, columns_named, grouped, print_failed, reason_blocks
 
 _LAYERS: Final = {"form": "form", "coherence": "coher-\nence", "adherence": "adher-\nence", "grounding": "ground-\ning"}
 _STEPS: Final = {

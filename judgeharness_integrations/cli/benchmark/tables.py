@@ -29,11 +29,12 @@ from judgeharness_integrations.benchmark.taxonomy import COLUMNS, Sample, in_sta
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._command import names_in
 from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.benchmark.options import SampleRequest, ShowRequest
 from judgeharness_integrations.reporting.sections import Block, Bullets, Strong, Table
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.encoding import counted, percent
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+
+from .options import SampleRequest, ShowRequest
 
 
 class Grouped(Protocol):

@@ -20,19 +20,13 @@ from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._command import terminable, undisturbed
 from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.benchmark.asking import (
-    Job,
-    Outcome,
-    StepPlan,
-    cost_blocks,
-    cost_document,
-    read_model_file,
-)
-from judgeharness_integrations.cli.benchmark.options import Asking, VerifyRequest
-from judgeharness_integrations.cli.benchmark.tables import reason_blocks
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import percent, safe_text
+
+from .asking import Job, Outcome, StepPlan, cost_blocks, cost_document, read_model_file
+from .options import Asking, VerifyRequest
+from .tables import reason_blocks
 
 STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
 """Steps of the verifier and how often each is asked about a pair; the last two of each conversation."""

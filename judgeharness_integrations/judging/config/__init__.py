@@ -1,6 +1,6 @@
 """Configuration files of `judgeharness run` and `judgeharness calibrate`: YAML, TOML or JSON through one schema."""
 
-from judgeharness_integrations.judging.config.building import (
+from .building import (
     SendableJudge,
     build_calibration,
     build_cascade,
@@ -11,7 +11,7 @@ from judgeharness_integrations.judging.config.building import (
     build_judge,
     cases_digest,
 )
-from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, load_config
+from .schema import Config, JudgeConfig, load_config
 
 __all__ = [
     "Config",

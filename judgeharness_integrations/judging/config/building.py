@@ -19,7 +19,6 @@ from judgeharness_integrations.analysis.spending import STANDARD
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.judging.calibrating import CalibrationSet
 from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
-from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, RewriterConfig, load_config
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.local import LocalExecutor
 from judgeharness_integrations.judging.execution.preparing import content_digest
@@ -35,13 +34,14 @@ from judgeharness_integrations.judging.judge import (
     model_family,
     text_hash,
 )
-from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from judgeharness_integrations.redacting import without_secrets
 
+from .schema import Config, JudgeConfig, RewriterConfig, load_config
+
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution import Executor
-    from judgeharness_integrations.judging.perturbations import Rewriter
 
 _ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "prime_cache"}
 _AT_STANDARD = f"tier: {STANDARD}"
@@ -109,7 +109,7 @@ def _identity(judge: JudgeConfig, function: Any, model: str) -> JudgeIdentity | 
 
 
 @contextmanager
-def _told(what: str, options: Mapping[str, Any]) -> Iterator[None]:
+def _as_our_errors(what: str, options: Mapping[str, Any]) -> Iterator[None]:
     """Turn what a framework says about options into our errors, without the secrets among them."""
     try:
         yield
@@ -142,7 +142,9 @@ def _from_adapter(judge: JudgeConfig, where: str, folder: Path, tier: str | None
         folder=folder,
         tier=tier,
     )
-    with _told(f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}):
+    with _as_our_errors(
+        f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}
+    ):
         return adapter.build_judge(spec)
 
 
@@ -150,7 +152,7 @@ def _rewriter(rewriter: RewriterConfig) -> Rewriter:
     adapter = find_adapter(rewriter.adapter)
     if adapter.build_rewriter is None:
         raise ConfigError(f"harness.rewriter: adapter {adapter.name!r} has no chat models.")
-    with _told("harness.rewriter:", rewriter.model_options):
+    with _as_our_errors("harness.rewriter:", rewriter.model_options):
         return adapter.build_rewriter(rewriter.model, rewriter.model_options)
 
 

@@ -382,7 +382,7 @@ def _sentence(problem: ErrorDetails) -> str:
         return f"key {key!r} of {dotted(parent) or 'the file'} must be a text"
     if (expected := _expected(kind_of_problem, problem.get("ctx", {}))) is None:
         return f"{where} is not valid: {problem['msg']}"  # a kind of problem this schema does not have
-    shown = "" if where.endswith("_options") else f", not {_shown(problem['input'])}"  # a key may have been given
+    shown = "" if where.endswith("_options") else f", not {_value_text(problem['input'])}"  # a key may have been given
     return f"{where} must be {expected}{shown}"
 
 
@@ -399,7 +399,7 @@ def _expected(kind_of_problem: str, context: Mapping[str, Any]) -> str | None:
     return _KINDS.get(kind_of_problem)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None or isinstance(value, (dict, list)):
         return "an empty list" if value == [] else kind(value)
     text = repr(value)

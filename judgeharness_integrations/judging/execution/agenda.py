@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from judgeharness_integrations.analysis.aggregation.curtailing import asking_order, needed
 from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion
@@ -18,11 +18,10 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.execution.answering import Rows
-    from judgeharness_integrations.judging.execution.observing import Span
-    from judgeharness_integrations.judging.execution.preparing import Pending
-    from judgeharness_integrations.judging.execution.recalling import Recall
     from judgeharness_integrations.judging.plan import CasePlan
+
+    from .observing import Span
+    from .preparing import Pending, Rows, Slot
 
 _FIRST_LOOKUP = 8  # cases: the first question does not wait for many of them to be read
 _CASES_A_LOOKUP = 64
@@ -34,6 +33,13 @@ class OneByOne(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Case]:
         """Yield the cases."""
+
+
+class Recalling(Protocol):
+    """What knows earlier answers."""
+
+    async def look_up(self, cases: Sequence[OpenCase]) -> None:
+        """Give cases the answers that need not be asked for again."""
 
 
 class Agenda:
@@ -50,7 +56,7 @@ class Agenda:
         self,
         cases: Iterator[OpenCase],
         *,
-        recall: Recall | None = None,
+        recall: Recalling | None = None,
         one_by_one: bool = False,
         prime_cache: bool = True,
     ) -> None:
@@ -294,7 +300,6 @@ def _wake(sleeper: asyncio.Future[None]) -> None:
         sleeper.set_result(None)
 
 
-Slot = tuple[str, int]  # perturbation, repetition
 _Text = tuple[str, str]  # case id, perturbation: what a judge is shown, whichever repetition it is
 
 

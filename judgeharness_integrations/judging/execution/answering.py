@@ -13,7 +13,6 @@ from judgeharness_integrations.analysis.aggregation.rules import Kind
 from judgeharness_integrations.analysis.calibration.items import read_score
 from judgeharness_integrations.judging.answer import ModelAnswer, booked
 from judgeharness_integrations.judging.cases import Criterion
-from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.judge import Answer, Judge, Judgment, as_judgment
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog.decoding import drafted
@@ -28,11 +27,12 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 
+from .preparing import Pending, Rows
+
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.perturbations import Perturbation
 
 Keep: TypeAlias = Literal["text", "hash", "none"]
-Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
 _MOST_PLAIN = 1000
 _row = drafted(VerdictRow)

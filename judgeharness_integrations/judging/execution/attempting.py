@@ -20,8 +20,10 @@ from weakref import WeakValueDictionary, ref
 
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer
-from judgeharness_integrations.judging.execution.limiter import Limits
-from judgeharness_integrations.judging.execution.retrying import (
+from judgeharness_integrations.judging.judge import thread_pool
+
+from .limiter import Limits
+from .retrying import (
     Budget,
     BudgetExhausted,
     check_retrying,
@@ -32,14 +34,14 @@ from judgeharness_integrations.judging.execution.retrying import (
     retry_after_s,
     retry_by,
 )
-from judgeharness_integrations.judging.judge import thread_pool
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-    from judgeharness_integrations.judging.execution.answering import Rows
-    from judgeharness_integrations.judging.execution.rates import Admission
     from judgeharness_integrations.judging.plan import Plan
+
+    from .preparing import Rows
+    from .rates import Admission
 
 _ENOUGH = 3  # calls that fail for good before any answer
 _FEW = 12  # calls that may begin at once, whether or not anybody answers

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.execution.rates import Admission, Aimd, RateGate, Rates
+
+from .rates import Admission, Aimd, RateGate, Rates
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.preparing import Pending
     from judgeharness_integrations.verdictlog.files import VerdictLog
+
+    from .preparing import Pending
 
 
 class Limits(Protocol):

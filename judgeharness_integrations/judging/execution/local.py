@@ -13,24 +13,24 @@ from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Protocol
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.rules import check_rule_fits
+from judgeharness_integrations.analysis.aggregation.rules import Rule, check_rule_fits
 from judgeharness_integrations.analysis.usage import spent_by
 from judgeharness_integrations.judging.answer import ModelAnswer
-from judgeharness_integrations.judging.execution.agenda import Channel
-from judgeharness_integrations.judging.execution.answering import CallFacts, RowMaker, Rows
-from judgeharness_integrations.judging.execution.attempting import CallPolicy, Contact, own_failure
-from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.judging.execution.observing import Span, Spans, awaiting_beginning, calling
-from judgeharness_integrations.judging.execution.preparing import Pending
-from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.execution.recalling import Keeper
-from judgeharness_integrations.judging.execution.retrying import Budget, BudgetExhausted
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment, note_understood
 from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
+from .agenda import Channel
+from .answering import CallFacts, RowMaker
+from .attempting import CallPolicy, Contact, own_failure
+from .limiter import Limiter, limiter_for
+from .observing import Span, Spans, awaiting_beginning, calling
+from .preparing import Pending, Rows
+from .rates import Rates
+from .recalling import Keeper
+from .retrying import Budget, BudgetExhausted
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.aggregation.rules import Rule
     from judgeharness_integrations.verdictlog.files import VerdictLog
 
 __all__ = ["Asking", "Executor", "LocalExecutor", "Rows"]

@@ -244,7 +244,7 @@ def _pause_column() -> ProgressColumn:
     from rich.progress import ProgressColumn  # noqa: PLC0415 - only terminals pay for the import
     from rich.text import Text  # noqa: PLC0415
 
-    from judgeharness_integrations.judging.execution.limiter import longest_pause_s  # noqa: PLC0415
+    from .limiter import longest_pause_s  # noqa: PLC0415
 
     class Pause(ProgressColumn):
         max_refresh = 0.5

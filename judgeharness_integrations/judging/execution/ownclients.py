@@ -23,8 +23,9 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from judgeharness_integrations.judging.chatmodels import single_choice
-from judgeharness_integrations.judging.execution.loop import at_end, background, in_background
 from judgeharness_integrations.judging.judge import call_maybe_async
+
+from .loop import at_end, background, in_background
 
 _HELD = ("bound", "runnable", "fallbacks", "first", "middle", "last", "default", "llm")  # models inside of others
 _CLIENTS = ("http_async_client", "root_async_client", "async_client", "_async_client")

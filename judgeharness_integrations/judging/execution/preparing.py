@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
@@ -27,7 +27,7 @@ from judgeharness_integrations.judging.cases import (
     Presentation,
     case_id_of,
 )
-from judgeharness_integrations.judging.judge import Probe, text_hash
+from judgeharness_integrations.judging.judge import Judge, Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
@@ -39,12 +39,7 @@ from judgeharness_integrations.verdictlog.encoding import (
     PAIR_COLUMN,
     TEXT_COLUMN,
 )
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.agenda import Slot
-    from judgeharness_integrations.judging.execution.answering import Rows
-    from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
 
 
 class RewriteLog(Protocol):
@@ -150,14 +145,14 @@ def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
     if not is_dataclass(case):
         return value_digest(case)
-    shown = _shown(case)
+    shown = _identifying(case)
     if isinstance(told := shown.get("attributes"), Mapping):
         left = {*PROVENANCE, LABEL_COUNT}  # labels that were made after a run change no question
         shown["attributes"] = {name: value for name, value in told.items() if name not in left}
     return value_digest(shown)
 
 
-def _shown(case: Any) -> dict[str, Any]:
+def _identifying(case: Any) -> dict[str, Any]:
     """Return what of a dataclass tells cases apart, by name."""
     return {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
 
@@ -182,7 +177,7 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
     except AttributeError:  # what should be a text is none
         return (None,)
     exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
-    return tuple([value_digest({**_shown(one), **_BESIDE}) for one in (asked, *exchanged)])
+    return tuple([value_digest({**_identifying(one), **_BESIDE}) for one in (asked, *exchanged)])
 
 
 def _in_other_type(text: str) -> str:
@@ -368,6 +363,10 @@ class Preparation:
             self._making = self.preparer.started(changed)
         else:
             self.changed, self.is_made = changed, True
+
+
+Slot: TypeAlias = tuple[str, int]  # perturbation, repetition
+Rows: TypeAlias = tuple[VerdictRow, ...]  # of one call
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -14,23 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 from weakref import WeakKeyDictionary, ref
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.execution.answering import Keep, kept
-from judgeharness_integrations.judging.execution.preparing import (
-    DERIVED,
-    PLANNED_SAMPLES,
-    PROVENANCE,
-    Pending,
-    RewriteLog,
-)
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, CALL_COLUMNS
 from judgeharness_integrations.verdictlog.files import VerdictLog
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow, verdict_to_json
 
+from .answering import Keep, kept
+from .preparing import DERIVED, PLANNED_SAMPLES, PROVENANCE, Pending, RewriteLog, Rows, Slot
+
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution.agenda import OpenCase, Slot
-    from judgeharness_integrations.judging.execution.answering import Rows
-    from judgeharness_integrations.judging.execution.limiter import SharedRun, Source
     from judgeharness_integrations.judging.perturbations import Perturbation
+
+    from .agenda import OpenCase
+    from .limiter import SharedRun, Source
 
 _NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from judgeharness_integrations._errors import PlanError, UsageError
 from judgeharness_integrations.analysis.usage import UNREPORTED, Billed, Price, Spent, billed, price_of
-from judgeharness_integrations.judging.execution.limiter import Slots
+
+from .limiter import Slots
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying, RetryCallState

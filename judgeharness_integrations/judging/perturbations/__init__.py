@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from judgeharness_integrations.judging.perturbations.base import (
-    Context,
-    Perturbation,
-    Rewriter,
-    compose,
-    none,
-    position_swap,
-    retest,
-    slot_names,
-)
-from judgeharness_integrations.judging.perturbations.formats import format_change, typography, whitespace
-from judgeharness_integrations.judging.perturbations.names import name_swap
-from judgeharness_integrations.judging.perturbations.registry import (
+from .base import Context, Perturbation, Rewriter, compose, none, position_swap, retest, slot_names
+from .formats import format_change, typography, whitespace
+from .registry import (
     PERTURBATION_NAMES,
     alone,
     irrelevant_sentence,
+    name_swap,
     negated,
     option_names,
     option_order,

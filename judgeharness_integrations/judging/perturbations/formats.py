@@ -9,14 +9,13 @@ from collections import Counter, defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from judgeharness_integrations.judging.cases import map_texts
-from judgeharness_integrations.judging.perturbations.base import Perturbation, texts_of, wants_text
+from judgeharness_integrations.judging.cases import Case, map_texts
+
+from .base import Context, Perturbation, texts_of, wants_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.perturbations.base import Context
 
 BLANKS = " \t\r\n"
 _LINE = re.compile(r"[^\n]*+\n|[^\n]++")

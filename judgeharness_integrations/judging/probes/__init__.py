@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from judgeharness_integrations.judging.probes.base import AdversarialProbe, Expectation, Target
-from judgeharness_integrations.judging.probes.catalogue import Payload, corpus, probe, probes
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
+
+from .base import AdversarialProbe, Expectation, Target
+from .catalogue import Payload, corpus, probe, probes
 
 __all__ = ["PROBE_PROPERTIES", "AdversarialProbe", "Expectation", "Payload", "Target", "corpus", "probe", "probes"]

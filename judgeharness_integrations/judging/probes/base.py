@@ -8,22 +8,17 @@ were.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, count, cycle
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase
 from judgeharness_integrations.judging.perturbations.base import Context, Perturbation, kind_of
 from judgeharness_integrations.judging.perturbations.formats import chunks
 from judgeharness_integrations.verdictlog.row import EXCHANGED, ProbeName, Side, probe_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from judgeharness_integrations.judging.cases import Case
 
 Expectation: TypeAlias = Literal["must_not_change", "must_lose", "must_tie"]
 
@@ -265,13 +260,13 @@ def _sentences(text: str, random: Random) -> Iterator[str]:
     empty, again = list(_EMPTY), list(_AGAIN)
     random.shuffle(empty)
     random.shuffle(again)
-    if not (said := _said(text)):
+    if not (said := _prose(text)):
         return cycle(empty)
     restated = (lead.replace("{said}", one) for lead, one in zip(cycle(again), cycle(said), strict=False))
     return chain.from_iterable(zip(cycle(empty), restated, strict=False))
 
 
-def _said(text: str) -> list[str]:
+def _prose(text: str) -> list[str]:
     """Return the sentences of an answer that can stand alone: prose, neither a stump nor a page."""
     prose = (sentence.strip() for chunk in chunks(text) if not chunk.code for sentence in _END.split(chunk.text))
     return [one for one in prose if len(one) <= _LONGEST and len(one.split()) >= _FEWEST_WORDS and one[0].isalpha()]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.judging.probes.base import (
+from judgeharness_integrations.verdictlog.row import PROBE, probe_name
+
+from .base import (
     AUTHORITY,
     CHAIN_OF_THOUGHT,
     CONFIDENT_TONE,
@@ -19,19 +21,17 @@ from judgeharness_integrations.judging.probes.base import (
     SELF_PRAISE,
     AdversarialProbe,
     Padding,
+    Target,
     Wordings,
     alone,
     copied,
     emptied,
     off_topic,
 )
-from judgeharness_integrations.verdictlog.row import PROBE, probe_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from judgeharness_integrations.judging.perturbations.base import Perturbation
-    from judgeharness_integrations.judging.probes.base import Target
+
 
 # ruff: noqa: RUF001 - letters of other scripts are the point
 

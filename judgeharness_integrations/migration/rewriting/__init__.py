@@ -23,9 +23,10 @@ from judgeharness_integrations.migration.modules import (
     python_files,
     unread_files,
 )
-from judgeharness_integrations.migration.rewriting.adk import needs_registration, registered, rewritten_config
-from judgeharness_integrations.migration.rewriting.changes import REGISTER, ByHand, Level, Rewrite
-from judgeharness_integrations.migration.rewriting.pythonfile import rewritten_python
+
+from .adk import needs_registration, registered, rewritten_config
+from .changes import REGISTER, ByHand, Level, Rewrite
+from .pythonfile import rewritten_python
 
 
 def rewritten(source: Source | ConfigSource, level: Level = "single", *, registered: bool = False) -> Rewrite:

@@ -9,8 +9,9 @@ from typing import Any
 
 from judgeharness_integrations.migration.frameworks import UNREACHABLE, at_temperature_zero, num_samples, option
 from judgeharness_integrations.migration.modules import Source
-from judgeharness_integrations.migration.rewriting.changes import ONCE, Action, ByHand, Change, Level, Rewrite
-from judgeharness_integrations.migration.rewriting.edits import Edit, Names, Places, edited, insertion, leading_imports
+
+from .changes import ONCE, Action, ByHand, Change, Level, Rewrite
+from .edits import Edit, Names, Places, edited, insertion, leading_imports
 
 _KEY, _CAMEL = "judge_harness", "judgeHarness"
 _OURS = "judgeharness_adk."

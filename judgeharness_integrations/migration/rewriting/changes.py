@@ -13,9 +13,10 @@ from judgeharness_integrations.judging.harness import PRESETS, Shape
 from judgeharness_integrations.migration.evaluators import given_judges, is_wrapper
 from judgeharness_integrations.migration.questions import at_temperature_zero
 from judgeharness_integrations.migration.repetition import judge_count, literal_length
-from judgeharness_integrations.migration.rewriting.edits import Edit, Places, insertion
 from judgeharness_integrations.migration.syntax import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
+
+from .edits import Edit, Places, insertion
 
 Level: TypeAlias = Literal["single", "measured"]
 Action: TypeAlias = Literal["wrapped", "replaced", "raised", "registered"]

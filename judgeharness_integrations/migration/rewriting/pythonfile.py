@@ -24,7 +24,11 @@ from judgeharness_integrations.migration.inspection import (
 from judgeharness_integrations.migration.modules import Source, SourceError, may_hold_judges
 from judgeharness_integrations.migration.questions import at_temperature_zero, model_calls
 from judgeharness_integrations.migration.repetition import JudgeCount, judge_count
-from judgeharness_integrations.migration.rewriting.changes import (
+from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
+from judgeharness_integrations.migration.syntax import JudgeSite
+from judgeharness_integrations.migration.view import ModuleView
+
+from .changes import (
     ONCE,
     PRESET_OF,
     Action,
@@ -39,8 +43,8 @@ from judgeharness_integrations.migration.rewriting.changes import (
     harnessed_calls,
     raises,
 )
-from judgeharness_integrations.migration.rewriting.edits import Edit, Names, Places, edited, insertion, removed_imports
-from judgeharness_integrations.migration.rewriting.wrappers import (
+from .edits import Edit, Names, Places, edited, insertion, removed_imports
+from .wrappers import (
     HOMES,
     Around,
     Replacement,
@@ -52,9 +56,6 @@ from judgeharness_integrations.migration.rewriting.wrappers import (
     replacement,
     run_evaluators,
 )
-from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
-from judgeharness_integrations.migration.syntax import JudgeSite
-from judgeharness_integrations.migration.view import ModuleView
 
 
 def rewritten_python(source: Source, level: Level) -> Rewrite:

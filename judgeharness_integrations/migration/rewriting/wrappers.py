@@ -13,10 +13,11 @@ from judgeharness_integrations.migration.evaluators import Given, given_evaluato
 from judgeharness_integrations.migration.frameworks import SHAPES, evaluator_kind
 from judgeharness_integrations.migration.inspection import Inspection
 from judgeharness_integrations.migration.questions import given_function, object_methods
-from judgeharness_integrations.migration.rewriting.changes import ByHand, Wrapper
-from judgeharness_integrations.migration.rewriting.edits import Edit, Places, edited
 from judgeharness_integrations.migration.syntax import RUN_METHODS, FunctionNode, JudgeSite, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
+
+from .changes import ByHand, Wrapper
+from .edits import Edit, Places, edited
 
 HOMES: dict[Wrapper, str] = {
     "harness_evaluator": "judgeharness_langchain",

@@ -6,21 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.migration.inspection import Rule
-from judgeharness_integrations.migration.rules.answers import FAILURE_AS_VERDICT, FIRST_MATCH, RETRY_ON_VERDICT
-from judgeharness_integrations.migration.rules.numbers import (
-    HIDDEN_DISTRIBUTION,
-    SINGLE_SAMPLE,
-    UNCALIBRATED_AGGREGATION,
-)
-from judgeharness_integrations.migration.rules.setup import (
-    BIAS_WARNING,
-    CACHE_OVER_REPEATS,
-    REMOVED_API,
-    SAME_MODEL,
-    TEMPERATURE_ZERO,
-    UNREAD_BLOCK,
-)
-from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
+
+from .answers import FAILURE_AS_VERDICT, FIRST_MATCH, RETRY_ON_VERDICT
+from .numbers import HIDDEN_DISTRIBUTION, SINGLE_SAMPLE, UNCALIBRATED_AGGREGATION
+from .setup import BIAS_WARNING, CACHE_OVER_REPEATS, REMOVED_API, SAME_MODEL, TEMPERATURE_ZERO, UNREAD_BLOCK
+from .undecided import UNDECIDED_PASSES
 
 __all__ = ["RULES", "codes_matching", "rule_of"]
 

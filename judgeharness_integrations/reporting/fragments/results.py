@@ -7,10 +7,11 @@ from typing import Final
 
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
-from judgeharness_integrations.reporting.fragments.rendering import rendered
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+from . import rendered
 
 # one colour a verdict that everybody uses, so that two results side by side can be compared
 _FIXED: Final = {"PASS": COLOURS[2], "FAIL": COLOURS[1], "A": COLOURS[0], "B": COLOURS[4], "TIE": COLOURS[5]}
@@ -107,7 +108,7 @@ def result_fragment(result: HarnessResult) -> str:
         "result.html",
         case_id=result.case_id,
         judge=result.judge if result.judge_model in (None, result.judge) else f"{result.judge} ({result.judge_model})",
-        criteria=[_shown(result, name) for name in names[:_MOST_CRITERIA]],
+        criteria=[_criterion_lines(result, name) for name in names[:_MOST_CRITERIA]],
         alone=len(names) == 1,
         more=max(0, len(names) - _MOST_CRITERIA),
         state="" if result.state == "complete" else result.state.replace("_", " "),
@@ -116,7 +117,7 @@ def result_fragment(result: HarnessResult) -> str:
     )
 
 
-def _shown(result: HarnessResult, name: str) -> _Shown:
+def _criterion_lines(result: HarnessResult, name: str) -> _Shown:
     measured = result.criteria[name]
     against = dissent(result, name)
     failed = measured.taken - measured.valid

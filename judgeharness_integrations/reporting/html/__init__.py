@@ -1,5 +1,5 @@
 """One HTML page of a report: self-contained, safe with hostile texts, fast with thousands of cases."""
 
-from judgeharness_integrations.reporting.html.page import html_report
+from .page import html_report
 
 __all__ = ["html_report"]

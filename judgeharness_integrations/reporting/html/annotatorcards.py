@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AltTestReport, AnnotatorTest
 from judgeharness_integrations.analysis.statistics.means import t_interval
-from judgeharness_integrations.reporting.html.charts import NONE, Measure, interval_text, percent, whisker
-from judgeharness_integrations.reporting.html.judgecards import AnnotatorLine, AnnotatorsSection, Answer
 from judgeharness_integrations.verdictlog.encoding import counted, p_text
+
+from .charts import NONE, Measure, interval_text, percent, whisker
+from .judgecards import AnnotatorLine, AnnotatorsSection, Answer
 
 _PASSES = 0.5
 _MOST_LINES = 60  # of one forest; a crowd is summed up instead

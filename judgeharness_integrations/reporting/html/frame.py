@@ -15,8 +15,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from judgeharness_integrations.reporting.html.charts import grouped, interval_text, percent
 from judgeharness_integrations.verdictlog.encoding import counted, time_text
+
+from .charts import grouped, interval_text, percent
 
 # Controls, what overrides the direction of other text, what has no width, lone surrogates. Marks that Arabic, Hebrew,
 # Persian and emoji need (LRM, RLM, ALM, ZWJ, ZWNJ) reorder nothing outside of their isolated element.

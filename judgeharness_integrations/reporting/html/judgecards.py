@@ -25,7 +25,12 @@ from judgeharness_integrations.reporting.calibrationtext import (
     labels_text,
     uncalibrated,
 )
-from judgeharness_integrations.reporting.html.charts import (
+from judgeharness_integrations.reporting.measured import band_text, figures_text, moved_text
+from judgeharness_integrations.reporting.text import tokens_text
+from judgeharness_integrations.verdictlog.encoding import counted, number_text, time_text
+from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
+
+from .charts import (
     Bar,
     Dot,
     Histogram,
@@ -42,10 +47,6 @@ from judgeharness_integrations.reporting.html.charts import (
     percent,
     whisker,
 )
-from judgeharness_integrations.reporting.measured import band_text, figures_text, moved_text
-from judgeharness_integrations.reporting.text import tokens_text
-from judgeharness_integrations.verdictlog.encoding import counted, number_text, time_text
-from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary

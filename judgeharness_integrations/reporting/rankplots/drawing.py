@@ -19,30 +19,10 @@ from judgeharness_integrations.reporting.figures import (
     save_figure,
     styled,
 )
-from judgeharness_integrations.reporting.rankplots.families import (
-    draw_class_bias,
-    draw_confusion,
-    draw_self_preference,
-    draw_variants,
-)
-from judgeharness_integrations.reporting.rankplots.leaderboard import (
-    draw_audit,
-    draw_difficulty,
-    draw_leaderboard,
-    draw_pareto,
-)
-from judgeharness_integrations.reporting.rankplots.style import (
-    ALL,
-    Looks,
-    head,
-    label_edges,
-    looks_of,
-    new_panels,
-    right_aligned,
-    short_name,
-    short_names,
-    title_of,
-)
+
+from .families import draw_class_bias, draw_confusion, draw_self_preference, draw_variants
+from .leaderboard import draw_audit, draw_difficulty, draw_leaderboard, draw_pareto
+from .style import ALL, Looks, head, label_edges, looks_of, new_panels, right_aligned, short_name, short_names, title_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.analysis.ranking.families import NO_DECISION, pareto
+from judgeharness_integrations.analysis.ranking.families import (
+    NO_DECISION,
+    ClassBias,
+    Confusion,
+    SelfPreference,
+    Variant,
+    pareto,
+)
 from judgeharness_integrations.reporting.figures import (
     COLOURS,
     INK,
@@ -16,8 +23,10 @@ from judgeharness_integrations.reporting.figures import (
     save_figure,
     styled,
 )
-from judgeharness_integrations.reporting.rankplots.leaderboard import along, draw_step, named_of
-from judgeharness_integrations.reporting.rankplots.style import (
+from judgeharness_integrations.verdictlog.encoding import p_text
+
+from .leaderboard import along, draw_step, named_of
+from .style import (
     NONE,
     Cell,
     Looks,
@@ -38,7 +47,6 @@ from judgeharness_integrations.reporting.rankplots.style import (
     signed,
     title_of,
 )
-from judgeharness_integrations.verdictlog.encoding import p_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -46,7 +54,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from judgeharness_integrations.analysis.ranking.families import ClassBias, Confusion, SelfPreference, Variant
 
 _REASON = 60  # letters
 _COLUMNS = (5, 8, 8)  # letters of the title that end where the numbers do

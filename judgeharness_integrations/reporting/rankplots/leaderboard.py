@@ -19,7 +19,8 @@ from judgeharness_integrations.reporting.figures import (
     series_style,
     styled,
 )
-from judgeharness_integrations.reporting.rankplots.style import (
+
+from .style import (
     NONE,
     Looks,
     Row,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.ranking.correctness import Floats
     from judgeharness_integrations.analysis.ranking.families import ParetoPoint
-    from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+    from judgeharness_integrations.analysis.ranking.rating import JudgeRank, RankReport
     from judgeharness_integrations.analysis.ranking.studying import AuditCurve, Curation
 
 METHOD_NAMES: Final = {

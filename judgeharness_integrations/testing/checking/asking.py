@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError, UnknownNameError
 from judgeharness_integrations.analysis.aggregation.rules import rule
-from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, Plan, plan_cases
 from judgeharness_integrations.judging.probes import AdversarialProbe
-from judgeharness_integrations.verdictlog.row import is_number, is_probe
+from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow, is_number, is_probe
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Case
     from judgeharness_integrations.judging.judge import Judge
-    from judgeharness_integrations.judging.perturbations import Rewriter
-    from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow
 
 
 # folds nothing that the report shows: a check reads rows

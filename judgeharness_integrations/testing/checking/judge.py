@@ -10,14 +10,17 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
-from judgeharness_integrations.analysis.checking.properties.excess import PERTURBED, property_of
-from judgeharness_integrations.analysis.checking.statistics import PropertyCheck
-from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.analysis.checking.excess import PERTURBED, property_of
+from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck, WorstCase
+from judgeharness_integrations.judging.adapters import as_judge
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.execution.loop import run_sync
-from judgeharness_integrations.judging.judge import Judge, as_judge
-from judgeharness_integrations.judging.perturbations import Context
-from judgeharness_integrations.judging.running import unrecorded
-from judgeharness_integrations.testing.checking.asking import (
+from judgeharness_integrations.judging.judge import Judge, JudgeLike
+from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
+from judgeharness_integrations.judging.recording import unrecorded
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow, probe_name
+
+from .asking import (
     Asked,
     CheckPlan,
     aimed,
@@ -28,16 +31,10 @@ from judgeharness_integrations.testing.checking.asking import (
     chosen_probes,
     planned,
 )
-from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, probe_name
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.checking.statistics import CheckReport, WorstCase
-    from judgeharness_integrations.judging.cases import Case, Criterion
-    from judgeharness_integrations.judging.judge import JudgeLike
-    from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
     from judgeharness_integrations.judging.plan import Plan
     from judgeharness_integrations.judging.probes import AdversarialProbe
-    from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["acheck_judge", "check_judge", "plan_check"]
 
@@ -380,7 +377,7 @@ def _report(
     judge: Judge, plan: CheckPlan, asked: Asked, *, judge_model: str | None, seed: int, levels: Mapping[str, Any]
 ) -> CheckReport:
     from judgeharness_integrations.analysis.checking.conformance import check_rows  # noqa: PLC0415 - likewise
-    from judgeharness_integrations.analysis.checking.properties.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
+    from judgeharness_integrations.analysis.checking.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
 
     identity, scales, unset = judge.identity, _scales(judge, plan), levels["score_tolerance"] is None
     report = check_rows(

@@ -13,7 +13,8 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import NotGradedError
-    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking
+
+    from .fixture import Asking
 
 __all__ = ["Asking", "NotGradedError", "judgeharness", "pytest_addoption", "pytest_configure"]
 
@@ -22,14 +23,14 @@ __getattr__ = lazy(__name__, {"Asking": "fixture", "NotGradedError": ".._errors"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, on the command line and in the configuration file."""
-    from judgeharness_integrations.testing.pytest_plugin.options import add_options  # noqa: PLC0415
+    from .options import add_options  # noqa: PLC0415
 
     add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, check the options where there are any, and watch the session."""
-    from judgeharness_integrations.testing.pytest_plugin.hooks import start  # noqa: PLC0415
+    from .hooks import start  # noqa: PLC0415
 
     start(config)
 
@@ -41,6 +42,6 @@ def judgeharness(request: pytest.FixtureRequest) -> Asking:
     `judgeharness(judge, case)` measures, `judgeharness.check(judge, case)` fails the test where the decision is not
     PASS; every result is part of the session's report.
     """
-    from judgeharness_integrations.testing.pytest_plugin.hooks import asking  # noqa: PLC0415
+    from .hooks import asking  # noqa: PLC0415
 
     return asking(request)

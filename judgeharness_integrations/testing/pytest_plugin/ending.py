@@ -14,18 +14,16 @@ from judgeharness_integrations.analysis.document import recorded_line
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.analysis.runs.building import Bill, run_report, total_usage
 from judgeharness_integrations.analysis.runs.folder import recorded_result
-from judgeharness_integrations.analysis.runs.report import RunReport
+from judgeharness_integrations.analysis.runs.report import OnAbstain, RunReport
 from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.spending import UsageSums, bill_of
-from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.analysis.usage import Price, Usage
 from judgeharness_integrations.judging.functionsource import imported_rule
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.gate import GateReport, Gates
-    from judgeharness_integrations.analysis.runs.report import OnAbstain
-    from judgeharness_integrations.analysis.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)

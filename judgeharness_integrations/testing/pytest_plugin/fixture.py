@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import pytest
 
 from judgeharness_integrations._errors import NotGradedError, UsageError
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.cases import Case
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.judging.judge import JudgeLike, as_judge
+from judgeharness_integrations.judging.judge import JudgeLike
 from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
-from judgeharness_integrations.testing.pytest_plugin.ending import properties
-from judgeharness_integrations.testing.pytest_plugin.settings import OnAbstention, chosen
-from judgeharness_integrations.testing.pytest_plugin.suite import marker_keys
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.testing.pytest_plugin.suite import Suite
+from .ending import properties
+from .settings import OnAbstention, chosen
+from .suite import Suite, marker_keys
 
 # a verdict, several of which one will do, or either of them by criterion
 Expected: TypeAlias = "Verdict | Collection[Verdict] | Mapping[str, Verdict | Collection[Verdict]]"

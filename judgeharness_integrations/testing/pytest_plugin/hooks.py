@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS, option
+from .options import OPTIONS, option
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking
-    from judgeharness_integrations.testing.pytest_plugin.suite import Suite
+    from .fixture import Asking
+    from .suite import Suite
 
 _NAME: Final = "judgeharness-session"
 _ATTACHED: Final = "judgeharness"  # results, on a test's report
@@ -34,7 +34,7 @@ def start(config: pytest.Config) -> None:
 
 def asking(request: pytest.FixtureRequest) -> Asking:
     """Return what a test asks judges with."""
-    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking as Fixture  # noqa: PLC0415 - loads late
+    from .fixture import Asking as Fixture  # noqa: PLC0415 - loads late
 
     hooks: Any = request.config.pluginmanager.get_plugin(_NAME)
     return Fixture(request.node, hooks.suite())
@@ -64,7 +64,7 @@ class Hooks:
     def suite(self) -> Suite:
         """Return the measurements of the session; their options are read at first use."""
         if self._suite is None:
-            from judgeharness_integrations.testing.pytest_plugin.suite import Suite as Measured  # noqa: PLC0415
+            from .suite import Suite as Measured  # noqa: PLC0415
 
             self._suite = Measured.of(self._config)
         return self._suite
@@ -130,7 +130,7 @@ class Hooks:
         """Show what the session's judges came to."""
         if self._suite is None or not self._suite.worth_showing:
             return
-        from judgeharness_integrations.testing.pytest_plugin.suite import summary_lines  # noqa: PLC0415
+        from .suite import summary_lines  # noqa: PLC0415
 
         terminalreporter.section("judgeharness")
         for line in summary_lines(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it

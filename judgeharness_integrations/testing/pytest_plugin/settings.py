@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +22,9 @@ from judgeharness_integrations.judging.config.schema import (
     load_config,
     read_document,
 )
-from judgeharness_integrations.testing.pytest_plugin.options import option
+from judgeharness_integrations.verdictlog.row import finite_number
+
+from .options import option
 
 if TYPE_CHECKING:
     import pytest
@@ -219,11 +220,8 @@ def _outputs(config: pytest.Config) -> list[Path]:
 
 def _number(config: pytest.Config, name: str) -> float | None:
     written = option(config, name)
-    try:
-        value = None if written is None else float(written)
-    except ValueError:
-        value = math.nan
-    if value is not None and not math.isfinite(value):
+    value = finite_number(written)
+    if value is None and written is not None:
         raise ConfigError(f"judgeharness_{name} is a share from 0 to 1, not {written!r}.")
     return value
 

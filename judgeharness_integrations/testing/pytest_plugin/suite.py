@@ -26,7 +26,7 @@ from judgeharness_integrations.judging.config.building import (
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.judge import Judge
-from judgeharness_integrations.judging.running import asked_by, case_texts, recording
+from judgeharness_integrations.judging.recording import asked_by, case_texts, recording
 from judgeharness_integrations.judging.tiers import prices_of
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.reporting.calibrationtext import anchor_text
@@ -34,22 +34,10 @@ from judgeharness_integrations.reporting.measured import gates_section, last_lin
 from judgeharness_integrations.reporting.runsection import measured_entries
 from judgeharness_integrations.reporting.sections import Block, Section
 from judgeharness_integrations.reporting.text import cost_text
-from judgeharness_integrations.testing.pytest_plugin.ending import (
-    Ending,
-    Record,
-    as_line,
-    check_writable,
-    ended,
-    from_line,
-)
-from judgeharness_integrations.testing.pytest_plugin.settings import (
-    BY_PRESET,
-    Settings,
-    finished_harness,
-    layered,
-    read_marker,
-)
 from judgeharness_integrations.verdictlog.encoding import counted
+
+from .ending import Ending, Record, as_line, check_writable, ended, from_line
+from .settings import BY_PRESET, Settings, finished_harness, layered, read_marker
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult

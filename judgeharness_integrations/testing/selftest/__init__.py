@@ -1,16 +1,7 @@
 """The self-test: intervals and tests on planted truths, reports on judges of known faults, rules, workflows."""
 
-from judgeharness_integrations.testing.selftest.check import (
-    AlarmCheck,
-    FailureCheck,
-    IntervalCheck,
-    Point,
-    PointFound,
-    PowerCheck,
-    PromiseCheck,
-    SizeCheck,
-)
-from judgeharness_integrations.testing.selftest.report import CheckFound, SelftestReport, run_selftest
+from .check import AlarmCheck, FailureCheck, IntervalCheck, Point, PointFound, PowerCheck, PromiseCheck, SizeCheck
+from .report import CheckFound, SelftestReport, run_selftest
 
 __all__ = [
     "AlarmCheck",

@@ -26,7 +26,8 @@ from judgeharness_integrations.analysis.calibration.items import Judged
 from judgeharness_integrations.analysis.calibration.rates import macro_f1
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
 from judgeharness_integrations.analysis.statistics.means import normal_interval, t_quantile
-from judgeharness_integrations.testing.selftest.check import (
+
+from .check import (
     Check,
     Floats,
     Interval,
@@ -40,7 +41,7 @@ from judgeharness_integrations.testing.selftest.check import (
     grid,
     interval_of,
 )
-from judgeharness_integrations.testing.selftest.proportions import equal_clusters, errors_table
+from .proportions import equal_clusters, errors_table
 
 _DRAWS = Bootstrap(replicates=1000)
 Pair = tuple[str, str]

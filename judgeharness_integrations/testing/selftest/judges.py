@@ -17,7 +17,10 @@ from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, Join
 from judgeharness_integrations.analysis.ranking.rating import Method, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.testing.selftest.check import (
+from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
+
+from .check import (
     AlarmCheck,
     Alarms,
     Bools,
@@ -33,9 +36,7 @@ from judgeharness_integrations.testing.selftest.check import (
     each,
     grid,
 )
-from judgeharness_integrations.testing.selftest.proportions import equal_clusters
-from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
-from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
+from .proportions import equal_clusters
 
 if TYPE_CHECKING:
     from judgeharness_integrations.testing.simulation import Kind

@@ -16,7 +16,8 @@ from judgeharness_integrations.analysis.certifying.measuring import step_tests
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, most_below, wrong_evidence
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
-from judgeharness_integrations.testing.selftest.check import Bools, Check, Floats, Point, PromiseCheck, grid
+
+from .check import Bools, Check, Floats, Point, PromiseCheck, grid
 
 _NEEDED: Final = math.log(2 / ALPHA)
 _CELLS: Final = 1_000_000

@@ -22,7 +22,8 @@ from judgeharness_integrations.analysis.checking.statistics import excess_interv
 from judgeharness_integrations.analysis.statistics.means import Estimate, mean_interval
 from judgeharness_integrations.analysis.statistics.paired import tango_interval
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson, sign_test, wilson
-from judgeharness_integrations.testing.selftest.check import (
+
+from .check import (
     Check,
     Floats,
     Interval,

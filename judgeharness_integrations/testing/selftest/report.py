@@ -18,8 +18,9 @@ import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.testing.selftest.agreement import ALT_TESTS, CATEGORIES, KAPPAS
-from judgeharness_integrations.testing.selftest.check import (
+
+from .agreement import ALT_TESTS, CATEGORIES, KAPPAS
+from .check import (
     LEVEL,
     AlarmCheck,
     Check,
@@ -32,11 +33,11 @@ from judgeharness_integrations.testing.selftest.check import (
     Verdict,
     point_text,
 )
-from judgeharness_integrations.testing.selftest.judges import CLEAN, FAULTS, RANKINGS
-from judgeharness_integrations.testing.selftest.looking import CERTIFYING, DRIFTING, LOOKING
-from judgeharness_integrations.testing.selftest.proportions import CORRECTED_RATES, EXCESSES, PROPORTIONS, SCORES
-from judgeharness_integrations.testing.selftest.rules import FAILURES
-from judgeharness_integrations.testing.selftest.workflows import CHOOSING, LABELLING, PLANNING
+from .judges import CLEAN, FAULTS, RANKINGS
+from .looking import CERTIFYING, DRIFTING, LOOKING
+from .proportions import CORRECTED_RATES, EXCESSES, PROPORTIONS, SCORES
+from .rules import FAILURES
+from .workflows import CHOOSING, LABELLING, PLANNING
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,9 @@ from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of
 from judgeharness_integrations.analysis.planning.report import Wanted, truths_of
 from judgeharness_integrations.analysis.planning.study import cases_of, level_of
 from judgeharness_integrations.analysis.statistics.paired import mcnemar_p
-from judgeharness_integrations.testing.selftest.check import (
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from .check import (
     Bools,
     Check,
     Floats,
@@ -42,8 +44,7 @@ from judgeharness_integrations.testing.selftest.check import (
     interval_of,
     one_by_one,
 )
-from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters, errors_table
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from .proportions import clustered_hits, equal_clusters, errors_table
 
 _ITEMS: Final = 8  # items of a suite for each of its labels
 _SIZE: Final = 4

@@ -6,8 +6,9 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import ModelUsage
-    from judgeharness_integrations.verdictlog.sql.log import SqlLog
-    from judgeharness_integrations.verdictlog.sql.runs import RunRecord, RunState
+
+    from .log import SqlLog
+    from .runs import RunRecord, RunState
 
 __all__ = ["ModelUsage", "RunRecord", "RunState", "SqlLog"]
 

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from sqlalchemy import Select, bindparam, column, delete, select, table, update
 
 from judgeharness_integrations.verdictlog.encoding import restored, stored
-from judgeharness_integrations.verdictlog.sql.store import Store
+
+from .store import Store
 
 BatchState: TypeAlias = Literal["intended", "open", "collected", "tidied"]
 _AT_ONCE = 500  # ids a query names

@@ -23,13 +23,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from judgeharness_integrations._errors import LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, stored
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
-from judgeharness_integrations.verdictlog.sql import rows as reading
-from judgeharness_integrations.verdictlog.sql import rows as writing
-from judgeharness_integrations.verdictlog.sql import runs
-from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, slot_of
-from judgeharness_integrations.verdictlog.sql.rows import ProbeIndex, insert_new, set_aside
-from judgeharness_integrations.verdictlog.sql.runs import RunRecord, now, usage_of
-from judgeharness_integrations.verdictlog.sql.store import CLAIMS, Store, Synchronous, address_of
+
+from . import rows as reading
+from . import rows as writing
+from . import runs
+from .batches import BatchJournal, slot_of
+from .rows import ProbeIndex, insert_new, set_aside
+from .runs import RunRecord, now, usage_of
+from .store import CLAIMS, Store, Synchronous, address_of
 
 # a key of 64 bits stands there in two halves, https://www.postgresql.org/docs/current/view-pg-locks.html
 _HELD = text(

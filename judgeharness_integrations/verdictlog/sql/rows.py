@@ -18,7 +18,8 @@ from sqlalchemy.engine import Connection
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, ROW_COLUMNS, restored, stored, to_row, to_values
 from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.sql.store import INDEXED, PROBES, REWRITES, VERDICTS, WRITTEN, Store
+
+from .store import INDEXED, PROBES, REWRITES, VERDICTS, WRITTEN, Store
 
 _AT_ONCE = 500  # values in one IN list
 _JSON = ("verdict", "gold", "attributes")  # compared as Python does: 7 equals 7.0

@@ -14,7 +14,8 @@ from sqlalchemy.engine import Connection
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.verdictlog.encoding import restored, stored
 from judgeharness_integrations.verdictlog.row import TOKENS, ModelUsage
-from judgeharness_integrations.verdictlog.sql.store import RUNS, VERDICTS, Store
+
+from .store import RUNS, VERDICTS, Store
 
 RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
 ORDER_SEED: Final = "order_seed"  # among the parts: whoever continues a run that is watched asks in the same order

@@ -1,6 +1,6 @@
 """The batch engine: what a judge would have sent goes to its provider's batch endpoint, at about half the price."""
 
-from judgeharness_integrations.judging.execution.batch_engine.executor import BatchExecutor, cancel_batches
-from judgeharness_integrations.judging.execution.batch_engine.waves import Terms
+from .executor import BatchExecutor, cancel_batches
+from .waves import Terms
 
 __all__ = ["BatchExecutor", "Terms", "cancel_batches"]

@@ -16,17 +16,11 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from judgeharness_integrations._errors import BatchesOpenError, JudgeHarnessError, UsageError
-from judgeharness_integrations.judging.execution.batch_engine.parking import Answer, Lot, ParkedRequest
-from judgeharness_integrations.judging.execution.batch_engine.providers import (
-    Batches,
-    Refused,
-    Unsure,
-    batches_at,
-    batches_of,
-)
 from judgeharness_integrations.judging.execution.retrying import Budget, is_transient
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
+
+from .providers import Answer, Batches, Lot, ParkedRequest, Refused, Unsure, batches_at, batches_of
 
 _BLINK_S = 0.02
 _MOST_LEFT_OUT = 3  # batches that may leave a request unanswered

@@ -1,5 +1,5 @@
 """The Ray engine: judge calls on the workers of a cluster, everything else where the run was started."""
 
-from judgeharness_integrations.judging.execution.ray_engine.executor import RayExecutor
+from .executor import RayExecutor
 
 __all__ = ["RayExecutor"]

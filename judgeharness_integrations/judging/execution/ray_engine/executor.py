@@ -14,13 +14,15 @@ from judgeharness_integrations._errors import ClusterError, PlanError, UsageErro
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.cases import Criterion
-from judgeharness_integrations.judging.execution.answering import Rows
 from judgeharness_integrations.judging.execution.attempting import CallPolicy, Deadline
 from judgeharness_integrations.judging.execution.limiter import Limits
 from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor, next_while
-from judgeharness_integrations.judging.execution.preparing import Pending
+from judgeharness_integrations.judging.execution.preparing import Pending, Rows
 from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.execution.ray_engine.cluster import (
+from judgeharness_integrations.judging.execution.retrying import Budget
+from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
+
+from .cluster import (
     ClusterLost,
     Failure,
     RemoteFailure,
@@ -33,9 +35,7 @@ from judgeharness_integrations.judging.execution.ray_engine.cluster import (
     head,
     started,
 )
-from judgeharness_integrations.judging.execution.ray_engine.limits import cluster_limits
-from judgeharness_integrations.judging.execution.retrying import Budget
-from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
+from .limits import cluster_limits
 
 _T = TypeVar("_T")
 

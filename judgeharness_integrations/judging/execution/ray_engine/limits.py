@@ -6,26 +6,17 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.execution.limiter import Limiter
 from judgeharness_integrations.judging.execution.rates import Admission, Rates
-from judgeharness_integrations.judging.execution.ray_engine.cluster import (
-    ClusterLost,
-    answer_of,
-    connected_ray,
-    loaded_ray,
-    reason,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
+from .cluster import ClusterLost, answer_of, connected_ray, loaded_ray, reason
 
 _LISTEN_S = 5.0  # an open call of a run that waits; its end, and the next one, show that the run lives
 

@@ -8,7 +8,12 @@ from statistics import fmean
 from typing import Final, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.statistics import position_bias
-from judgeharness_integrations.analysis.checking.properties.samples import (
+from judgeharness_integrations.analysis.statistics.paired import tango_interval, with_zero
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, sign_test
+from judgeharness_integrations.verdictlog.encoding import counted
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
+
+from .samples import (
     UNCHANGED,
     Finding,
     Place,
@@ -22,7 +27,7 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
     whole_hits,
     worst_cases,
 )
-from judgeharness_integrations.analysis.checking.statistics import (
+from .statistics import (
     PropertyCheck,
     WorstCase,
     cases_to_settle_excess,
@@ -32,10 +37,6 @@ from judgeharness_integrations.analysis.checking.statistics import (
     smallest_excess,
     smallest_lean,
 )
-from judgeharness_integrations.analysis.statistics.paired import tango_interval, with_zero
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, sign_test
-from judgeharness_integrations.verdictlog.encoding import counted
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
 NO_BASELINE = "without repetitions of the cases as they are, a flip and noise look the same"
 _HALF: Final = 0.5  # of two answers to one question no noise makes more than half of them differ

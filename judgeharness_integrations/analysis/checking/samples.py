@@ -18,13 +18,6 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     response_of,
     within,
 )
-from judgeharness_integrations.analysis.checking.statistics import (
-    PropertyCheck,
-    Status,
-    WorstCase,
-    cases_to_settle_above,
-    smallest_above,
-)
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import (
@@ -36,6 +29,8 @@ from judgeharness_integrations.verdictlog.row import (
     probe_name,
     verdict_text,
 )
+
+from .statistics import PropertyCheck, Status, WorstCase, cases_to_settle_above, smallest_above
 
 Kind: TypeAlias = Literal["pairwise", "graded", "scores", "labels", "unknown"]
 Place: TypeAlias = "tuple[str, bool]"  # the case, and whether its texts stood in the other order
@@ -484,7 +479,7 @@ def collapse(samples: Samples, *, temperature: float | None) -> Finding:
         valid=sum(row.ok for case in repeated for row in cases[case]),
         hits=len(copied),
         rate=len(copied) / len(repeated),
-        worst=worst_cases([_shown(case, cases[case], one) for case, one in copied.items()]),
+        worst=worst_cases([_speaking(case, cases[case], one) for case, one in copied.items()]),
     )
     return Finding(check=check, proven=status == "pass")
 
@@ -520,6 +515,6 @@ def _own_answers(rows: Sequence[VerdictRow]) -> bool:
     return len({(row.perturbation, row.verdict) for row in valid}) > len(asked)
 
 
-def _shown(case: str, rows: Sequence[VerdictRow], found: Independence) -> Speaking:
+def _speaking(case: str, rows: Sequence[VerdictRow], found: Independence) -> Speaking:
     valid = [row for row in rows if row.ok]
     return len(valid) - found.effective, case, valid[0], valid[-1]

@@ -9,28 +9,10 @@ from statistics import fmean, median
 from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.checking.properties.excess import (
-    NOTHING_AS_IT_IS,
-    Event,
-    Lean,
-    Stratum,
-    excess_finding,
-    excess_of,
-    lean_finding,
-    merged,
-    strata_of,
-)
-from judgeharness_integrations.analysis.checking.properties.samples import (
-    Finding,
-    Place,
-    Samples,
-    Speaking,
-    above_finding,
-    ever_text,
-    hit_shares,
-    missing,
-)
 from judgeharness_integrations.verdictlog.row import EXCHANGED, Side, VerdictRow, probe_name
+
+from .excess import NOTHING_AS_IT_IS, Event, Lean, Stratum, excess_finding, excess_of, lean_finding, merged, strata_of
+from .samples import Finding, Place, Samples, Speaking, above_finding, ever_text, hit_shares, missing
 
 _DIGITS: Final = 2
 
