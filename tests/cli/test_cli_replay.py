@@ -173,10 +173,10 @@ def test_version_and_help(command: Command) -> None:
         "run",
         "calibrate",
         "adapters",
-        "0 ok",
-        "1 a gate failed",
+        "0 fine",
+        "1 a gate or a check failed",
         "143 terminated",
-        "3 judge",
+        "3 a judge or a cluster is down",
         "2 wrong usage",
     ):
         assert words in " ".join(ran.out.split())

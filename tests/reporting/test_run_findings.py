@@ -220,7 +220,7 @@ def test_of_several_judges_each_has_its_sentence_and_many_are_counted() -> None:
     assert run_finding(held).answer == "5 of 5 judges are calibrated, and cleared no bar"
     assert run_finding(held).reasons == ("5 of 5 judges: calibrated, and cleared no bar",)
     assert run_finding(run_report(many)).answer == "Do not rely on any of the 5 judges yet"
-    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: nothing shown either way",)
+    assert run_finding(run_report(many)).reasons == ("5 of 5 judges: not to be relied on yet",)
     asked = [replace(flipped, judge="good") for flipped in report_scenes.pairs().results]
     told = run_finding(run_report([*asked, *decided(None, judge="new")])).reasons
     assert any(line.startswith("good: ") and "swapping flips" in line for line in told)
