@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.runs.trends import changed_parts, run_measures
 from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
@@ -20,7 +21,7 @@ from judgeharness_integrations.cli.run_place import COLUMNS, batch_cells, batch_
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.reporting.runlist import runs_section
 from judgeharness_integrations.reporting.terminal import console, show_section, table
-from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, safe_text
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import BY_GATE, log_of, marks_of_run
@@ -202,6 +203,7 @@ class ExportRequest:
 
 _AT_ONCE = 2000  # rows in one transaction
 _LONGEST_NAME = 200
+_LONGEST_NOTE = 600
 
 
 def import_file(request: ImportRequest) -> None:
@@ -231,6 +233,21 @@ def import_file(request: ImportRequest) -> None:
         console().print(
             f"{counted(other, 'row')} not added: the log holds other answers in their place.", soft_wrap=True
         )
+    for left in _left_behind(file):
+        typer.echo(safe_text(left, _LONGEST_NOTE), err=True)
+
+
+def _left_behind(file: Path) -> Iterator[str]:
+    """Yield what to know of each run of a database whose batches are not imported with its rows."""
+    if file.suffix.lower() not in DATABASE_SUFFIXES:
+        return
+    with SqlLog(file, create=False) as source:
+        for run in (one for one in source.run_ids() if not one.endswith(CALIBRATION_RUN)):
+            if held := source.open_batches(run):
+                yield (
+                    f"run {run} has {held} in {file}, which do not come along: collect or cancel them there and import "
+                    "it again before it goes on here, or they are paid for twice."
+                )
 
 
 def _check_one_run(file: Path) -> None:

@@ -278,6 +278,20 @@ def test_a_run_without_open_batches_has_none_to_cancel(
     assert "no batch of run nobody is open" in capsys.readouterr().err
 
 
+def test_rows_that_are_imported_leave_their_batches_behind(
+    run: Callable[..., int], server: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = str(tmp_path / "moved.sqlite")
+    server.faults.polls = 10**6
+    for more in ("--no-wait", "--cancel", "--no-wait"):
+        run(more)
+    capsys.readouterr()
+    assert main(["log", "import", str(tmp_path / "out" / "verdicts.sqlite"), "--log", moved]) == OK
+    said = capsys.readouterr().err
+    assert "has 2 batches open with 12 requests to answer in" in said
+    assert "which do not come along: collect or cancel them there" in said
+
+
 def test_a_new_run_beside_open_batches_is_told_that_they_are_billed(
     run: Callable[..., int], changed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

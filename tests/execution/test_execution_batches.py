@@ -207,8 +207,13 @@ def test_of_two_like_batches_the_one_with_our_ids_is_adopted(batched: Callable[.
 
 @pytest.mark.parametrize(
     ("provider", "faults"),
-    [("openai", Faults(most=10)), ("openai", Faults(largest=10)), ("anthropic", Faults(largest=10))],
-    ids=["what waits", "openai", "anthropic"],
+    [
+        ("openai", Faults(most=10)),
+        ("openai", Faults(largest=10)),
+        ("openai", Faults(heaviest=10_000)),
+        ("anthropic", Faults(largest=10)),
+    ],
+    ids=["what waits", "openai", "a file of openai's", "anthropic"],
 )
 def test_what_is_too_much_for_a_provider_is_submitted_in_parts(
     batched: Callable[..., Batched], provider: str, faults: Faults
@@ -350,6 +355,15 @@ def test_open_batches_are_cancelled_without_their_judge(
     one.results()
     assert Counter(one.server.finish().values()) == {1: 4 * CALLS}
     assert one.log.open_batches("run") == ""
+
+
+@pytest.mark.parametrize("provider", TWO)
+def test_a_batch_that_has_ended_is_collected_by_whoever_cancels(
+    batched: Callable[..., Batched], provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = batched(provider, faults=Faults(polls=2))
+    _cancelled(one, monkeypatch)
+    assert one.log.open_batches("run") == f"{4 * CALLS} answers of batches that no row has yet"
 
 
 def test_a_batch_that_was_never_accepted_is_not_open_after_cancelling(

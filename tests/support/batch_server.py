@@ -53,6 +53,7 @@ class Faults:
         unbatched: Models that are not batched.
         most: Requests that may wait at a time, all batches together.
         largest: Requests a batch may have; one with more is a 413.
+        heaviest: Bytes a file may have; one with more is a 413.
     """
 
     polls: int = 1
@@ -67,6 +68,7 @@ class Faults:
     unbatched: frozenset[str] = frozenset()
     most: int = 10**9
     largest: int = 10**9
+    heaviest: int = 10**9
 
 
 @dataclass
@@ -134,9 +136,11 @@ class BatchServer(ProviderServer):
     async def _upload(self, http: web.Request) -> web.Response:
         form = await http.post()
         upload: Any = form["file"]
-        one = new_id("file-")
-        self.files[one] = upload.file.read()
+        one, content = new_id("file-"), upload.file.read()
         self.seen.append("upload")
+        if len(content) > self.faults.heaviest:
+            return web.json_response(OpenAIChat().failure(413, "too large"), status=413)
+        self.files[one] = content
         told = {"id": one, "object": "file", "bytes": len(self.files[one]), "created_at": int(time.time())}
         return web.json_response({**told, "filename": upload.filename, "purpose": "batch", "status": "processed"})
 
@@ -227,10 +231,10 @@ class BatchServer(ProviderServer):
             self._end(batch)
 
     def _cancelling(self, wire: Wire) -> Callable[[web.Request], Any]:
-        del wire
-
         async def answer(http: web.Request) -> web.Response:
             batch = self.batches[http.match_info["id"]]
+            if batch.ended:
+                return web.json_response(wire.failure(400, "it has ended"), status=400)
             batch.cancelled = True
             self.seen.append("cancel")
             return web.json_response(self._told(batch, http))

@@ -171,14 +171,17 @@ class OpenAIBatches(Batches):
     async def submit(self, batch: str, run: str, requests: Mapping[str, ParkedRequest]) -> str:
         """Upload the requests and make a batch of them."""
         lines = [
-            json.dumps({"custom_id": one, "method": "POST", "url": asked.endpoint, "body": asked.body})
+            {"custom_id": one, "method": "POST", "url": asked.endpoint, "body": asked.body}
             for one, asked in requests.items()
         ]
+        text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)  # escapes are longer than was counted
+        content = text.encode(errors="backslashreplace")  # lone surrogates as JSON has them
         endpoint = next(iter(requests.values())).endpoint
         try:
-            file = await self._client.files.create(file=(_file(batch), "\n".join(lines).encode()), purpose="batch")
+            file = await self._client.files.create(file=(_file(batch), content), purpose="batch")
         except Exception as error:
-            raise Refused("later" if is_transient(error) else "final", _told(error)) from error
+            why: Why = "later" if is_transient(error) else _WHY.get(status_of(error) or 0, "final")
+            raise Refused(why, _told(error)) from error
         try:
             made = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file.id,

@@ -29,6 +29,7 @@ from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
 
 _BLINK_S = 0.02
+_MOMENT_S = 2.0
 _MOST_LEFT_OUT = 3  # batches that may leave a request unanswered
 
 
@@ -107,9 +108,18 @@ class Waves:
         if (asked := lot.last) is not None and (asked.provider, asked.address) not in self._ways:
             self._ways[asked.provider, asked.address] = batches_of(asked)
 
-    def is_other(self, lot: Lot) -> bool:
-        """Whether a judge asks something else about a sample than it did before."""
-        return bool(lot.parked) and not lot.seen.issuperset(self._slots.get(lot.slot, ()))
+    async def is_other(self, lot: Lot) -> bool:
+        """Whether a judge asks something else about a sample than it did before.
+
+        One that asks several questions at once ends with the first that is parked: the others come a moment later.
+        """
+        held, looks = self._slots.get(lot.slot, {}).keys(), int(_MOMENT_S / _BLINK_S)
+        while lot.parked and not lot.seen.issuperset(held):
+            if not looks:
+                return True
+            looks -= 1
+            await asyncio.sleep(_BLINK_S)
+        return False
 
     async def answered(self, lot: Lot) -> None:
         """Return once each request a sample waits for has an answer, or is to be asked again."""
@@ -357,10 +367,10 @@ class Waves:
 
     async def _look_at(self, record: BatchRecord) -> bool:
         way, found = self._ways[record.provider, record.address], str(record.provider_id)
-        if self._terms.cancel and found not in self._cancelled:
+        progress = await way.progress(found)
+        if self._terms.cancel and not progress.ended and found not in self._cancelled:
             self._cancelled.add(found)
             await way.cancel(found)
-        progress = await way.progress(found)
         if progress.refused is not None:
             woken = await self._withdraw(record)
             self._refused(progress.refused, record)
