@@ -94,7 +94,7 @@ _POLL_S = 2.0
 
 
 def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
-    """Yield the runs that have a record, then those of which there are rows alone, which were imported."""
+    """Yield the runs that have a record, then those of which there are rows or batches alone: of code, or imported."""
     records = log.records()
     for record in records:
         entry = _entry(log, record.run, log.usage(calibration_run(record.run)), stored_prices(record.prices)) | {
@@ -105,13 +105,17 @@ def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
             "planned_calls": record.planned_calls,
         }
         entry["saved_calls"] = _saved_calls(entry, record)
-        if batches := batch_entries(log, record.run, stored_prices(record.prices)):
-            entry["batches"] = batches
-        yield entry
+        yield entry | _batches(log, record.run, stored_prices(record.prices))
     known = {name for record in records for name in (record.run, calibration_run(record.run))}
-    for run in log.run_ids():
+    for run in dict.fromkeys((*log.run_ids(), *log.batched_runs())):
         if run not in known and failed_of(run) not in known:
-            yield _entry(log, run, (), {})
+            yield _entry(log, run, (), {}) | _batches(log, run, {})
+
+
+def _batches(log: SqlLog, run: str, prices: Prices) -> dict[str, Any]:
+    """Return the batches of a run, if there are any; those of its labelled cases are among them, and nowhere else."""
+    found = () if run.endswith(CALIBRATION_RUN) else batch_entries(log, run, prices)
+    return {"batches": found} if found else {}
 
 
 def _measure(
@@ -242,7 +246,7 @@ def _left_behind(file: Path) -> Iterator[str]:
     if file.suffix.lower() not in DATABASE_SUFFIXES:
         return
     with SqlLog(file, create=False) as source:
-        for run in (one for one in source.run_ids() if not one.endswith(CALIBRATION_RUN)):
+        for run in source.batched_runs():
             if held := source.open_batches(run):
                 yield (
                     f"run {run} has {held} in {file}, which do not come along: collect or cancel them there and import "

@@ -151,7 +151,16 @@ class BatchJudge:
             async with self._alone:
                 if getattr(self._judge, "lesson", {}) is None:
                     return await self._ask(probe)
-        slot = self._slot(probe)
+        self._budget.park(1)
+        try:
+            return await self._answered(probe, self._slot(probe))
+        except asyncio.CancelledError:
+            self._budget.give_back()  # whoever goes on with the run takes it
+            raise
+        finally:
+            self._budget.park(-1)
+
+    async def _answered(self, probe: Probe, slot: str) -> Judgment:
         while True:
             lot = await self._waves.lot(slot)
             judgment = await self._pass(probe, lot)
@@ -163,11 +172,7 @@ class BatchJudge:
                     f"what it asks about case {probe.case_id!r} changes from one time to the next, as with a time in it"
                     f" (`judgeharness runs --cancel {self._run}` ends what is open)"
                 )
-            try:
-                await self._waves.answered(lot)
-            except asyncio.CancelledError:
-                self._budget.give_back()  # whoever goes on with the run takes it
-                raise
+            await self._waves.answered(lot)
 
     def _slot(self, probe: Probe) -> str:
         place = probe.case_id, probe.perturbation.name, probe.repetition
