@@ -186,6 +186,7 @@ def test_a_batch_that_was_not_accepted_is_submitted_again(batched: Callable[...,
     one = batched(provider, faults=Faults(lost=1))
     one.results()
     assert (one.server.seen.count("create"), one.most_paid) == (2, 1)
+    assert not one.server.files  # what was uploaded for it neither
 
 
 def test_nothing_is_submitted_before_it_is_known_what_became_of_a_batch(batched: Callable[..., Batched]) -> None:
@@ -390,7 +391,8 @@ def test_calls_do_not_ask_what_an_open_batch_asks(batched: Callable[..., Batched
     with pytest.raises(BatchesOpenError):
         one.results(terms={"wait": False})
     asked = one.server.calls
-    with pytest.raises(UsageError, match=r"run has 1 batch open with 24 requests to answer, which calls would pay for"):
+    told = r"run has 1 batch open with 24 requests to answer, which calls would pay .* or give the run another name;"
+    with pytest.raises(UsageError, match=told):
         one.results(executor=LocalExecutor())
     assert one.server.calls == asked
     assert len(one.results(executor=LocalExecutor(), run="another")) == 4

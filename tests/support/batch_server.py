@@ -101,6 +101,7 @@ class BatchServer(ProviderServer):
         self.paid: Counter[str] = Counter()
         self.batches: dict[str, _Batch] = {}
         self.files: dict[str, bytes] = {}
+        self.uploads: dict[str, dict[str, Any]] = {}  # what is told of files that were uploaded
         self.seen: list[str] = []  # what was asked of the endpoints
         self._numbers = itertools.count()
 
@@ -108,6 +109,7 @@ class BatchServer(ProviderServer):
         super()._add_routes(router)
         openai, anthropic = OpenAIChat(), Anthropic()
         router.add_post("/v1/files", self._upload)
+        router.add_get("/v1/files", self._list_files)
         router.add_get("/v1/files/{id}/content", self._content)
         router.add_delete("/v1/files/{id}", self._delete_file)
         router.add_post("/v1/batches", self._create_openai)
@@ -142,7 +144,13 @@ class BatchServer(ProviderServer):
             return web.json_response(OpenAIChat().failure(413, "too large"), status=413)
         self.files[one] = content
         told = {"id": one, "object": "file", "bytes": len(self.files[one]), "created_at": int(time.time())}
-        return web.json_response({**told, "filename": upload.filename, "purpose": "batch", "status": "processed"})
+        self.uploads[one] = {**told, "filename": upload.filename, "purpose": "batch", "status": "processed"}
+        return web.json_response(self.uploads[one])
+
+    async def _list_files(self, _: web.Request) -> web.Response:
+        self.seen.append("list")
+        data = [told for one, told in reversed(self.uploads.items()) if one in self.files]
+        return web.json_response({"object": "list", "data": data, "has_more": False})
 
     async def _content(self, http: web.Request) -> web.Response:
         self.seen.append("read")

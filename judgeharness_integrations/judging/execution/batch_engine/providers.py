@@ -96,6 +96,10 @@ class Batches(ABC):
         """
 
     @abstractmethod
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete what was sent ahead of a batch that was not accepted."""
+
+    @abstractmethod
     async def progress(self, found: str) -> Progress:
         """Return how far a batch is."""
 
@@ -197,15 +201,24 @@ class OpenAIBatches(Batches):
         return str(made.id)
 
     async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
-        """Look for the batch whose metadata name ours; without one, its file is of no use."""
+        """Look for the batch whose metadata name ours."""
         del ids, known
-        since = (datetime.fromisoformat(record.created_at) - _EARLIER).timestamp()
+        since = _since(record).timestamp()
         async for made in self._client.batches.list(limit=100):
             if made.created_at < since:
                 break
             if (made.metadata or {}).get(_OURS) == record.batch:
                 return str(made.id)
         return False
+
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete the file of our name."""
+        since = _since(record).timestamp()
+        async for file in self._client.files.list(purpose="batch", order="desc"):
+            if file.created_at < since:
+                break
+            if file.filename == _file(record.batch):
+                await self._delete(file.id)
 
     async def progress(self, found: str) -> Progress:
         """Return how far it is; a batch that `failed` was read, and nothing of it asked."""
@@ -240,6 +253,11 @@ class OpenAIBatches(Batches):
     async def _delete(self, file: str) -> None:
         with _gone():
             await self._client.files.delete(file)
+
+
+def _since(record: BatchRecord) -> datetime:
+    """Return when the provider may have got it first."""
+    return datetime.fromisoformat(record.created_at) - _EARLIER
 
 
 def _file(batch: str) -> str:
@@ -284,7 +302,7 @@ class AnthropicBatches(Batches):
 
     async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
         """Look among newer batches of as many requests for one that answers one of ours."""
-        since, unread = datetime.fromisoformat(record.created_at) - _EARLIER, False
+        since, unread = _since(record), False
         async for made in self._client.messages.batches.list(limit=100):
             if made.created_at < since:
                 break
@@ -297,6 +315,9 @@ class AnthropicBatches(Batches):
             elif await self._first_id(made.id) in ids:
                 return str(made.id)
         return unread
+
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete nothing: requests go with their batch."""
 
     async def _first_id(self, found: str) -> str | None:
         async for line in await self._client.messages.batches.results(found):

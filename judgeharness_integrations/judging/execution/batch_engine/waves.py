@@ -267,8 +267,15 @@ class Waves:
                 await self._note(record, state="open", provider_id=found)
                 self._terms.tell(f"{record.provider} had accepted {found}: {counted(record.requests, 'request')}")
             elif not found and _age_s(record) >= self._terms.settle_s:
+                await self._clear(record)
                 woken |= await self._withdraw(record)
         return woken
+
+    async def _clear(self, record: BatchRecord) -> None:
+        try:
+            await self._ways[record.provider, record.address].clear(record)
+        except Exception as error:  # noqa: BLE001 - nothing was asked of it
+            self._terms.tell(f"what was sent to {record.provider} for a batch may still be there ({error!r:.200})")
 
     async def _submit(self) -> None:
         """Submit what is new, as far as the provider takes it."""
