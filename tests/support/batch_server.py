@@ -9,6 +9,7 @@ is no 200 stands in OpenAI's error file, or as `errored` among Anthropic's resul
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import time
@@ -54,6 +55,7 @@ class Faults:
         most: Requests that may wait at a time, all batches together.
         largest: Requests a batch may have; one with more is a 413.
         heaviest: Bytes a file may have; one with more is a 413.
+        deleting_s: Seconds it takes to delete.
     """
 
     polls: int = 1
@@ -69,6 +71,7 @@ class Faults:
     most: int = 10**9
     largest: int = 10**9
     heaviest: int = 10**9
+    deleting_s: float = 0.0
 
 
 @dataclass
@@ -159,6 +162,7 @@ class BatchServer(ProviderServer):
 
     async def _delete_file(self, http: web.Request) -> web.Response:
         self.seen.append("delete")
+        await asyncio.sleep(self.faults.deleting_s)
         one = http.match_info["id"]
         if self.files.pop(one, None) is None:
             return web.json_response(OpenAIChat().failure(404, "no such file"), status=404)
@@ -259,6 +263,7 @@ class BatchServer(ProviderServer):
 
     async def _delete_batch(self, http: web.Request) -> web.Response:
         self.seen.append("delete")
+        await asyncio.sleep(self.faults.deleting_s)
         if self.batches.pop(http.match_info["id"], None) is None:
             return web.json_response(Anthropic().failure(404, "no such batch"), status=404)
         return web.json_response({"id": http.match_info["id"], "type": "message_batch_deleted"})

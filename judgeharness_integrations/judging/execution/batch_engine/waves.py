@@ -82,6 +82,7 @@ class Waves:
         self._most = terms.max_requests
         self._full = False  # a provider takes no more before a batch of ours has ended
         self._tidied: set[str] = set()
+        self._tidying = asyncio.Lock()
         self._cancelled: set[str] = set()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -406,17 +407,23 @@ class Waves:
         return self._wake(wanted)
 
     async def _tidy(self) -> None:
-        """Delete what providers keep of batches that were collected; each is tried once a process."""
-        for record in [one for one in self._reachable() if one.state == "collected" and one.batch not in self._tidied]:
-            self._tidied.add(record.batch)
-            try:
-                await self._ways[record.provider, record.address].tidy(str(record.provider_id))
-            except Exception as error:  # noqa: BLE001 - its answers are here
-                self._terms.tell(
-                    f"what {record.provider} keeps of {record.provider_id} is still there ({error!r:.200})"
-                )
-            else:
-                await self._note(self._records[record.batch], state="tidied")
+        """Delete what providers keep of batches that were collected; each is tried once a process.
+
+        Whoever comes meanwhile waits: the last rows are there before that is done.
+        """
+        async with self._tidying:
+            for record in [one for one in self._reachable() if one.state == "collected"]:
+                if record.batch not in self._tidied:
+                    self._tidied.add(record.batch)
+                    await self._tidy_up(record)
+
+    async def _tidy_up(self, record: BatchRecord) -> None:
+        try:
+            await self._ways[record.provider, record.address].tidy(str(record.provider_id))
+        except Exception as error:  # noqa: BLE001 - its answers are here
+            self._terms.tell(f"what {record.provider} keeps of {record.provider_id} is still there ({error!r:.200})")
+        else:
+            await self._note(self._records[record.batch], state="tidied")
 
     def _check(self, error: Exception, record: BatchRecord) -> None:
         """Go on after an error of a connection.
