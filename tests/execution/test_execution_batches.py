@@ -231,6 +231,21 @@ def test_a_provider_that_is_busy_is_asked_later(batched: Callable[..., Batched],
     assert (one.server.seen.count("create"), one.server.submits <= 1, one.most_paid) == (3, True, 1)
 
 
+def test_a_refusal_stands_where_its_file_cannot_be_deleted_either(
+    batched: Callable[..., Batched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from judgeharness_integrations.judging.execution.batch_engine.providers import OpenAIBatches
+
+    one = batched(faults=Faults(busy=2))
+
+    async def refusing(*_: object) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(OpenAIBatches, "_delete", refusing)
+    one.results()
+    assert (one.server.seen.count("create"), {row.outcome for row in one.rows()}) == (3, {"ok"})
+
+
 def test_a_batch_that_is_gone_at_the_provider_ends_the_run_in_a_sentence(batched: Callable[..., Batched]) -> None:
     one = batched(faults=Faults(polls=2))
     with pytest.raises(BatchesOpenError):

@@ -196,7 +196,8 @@ class OpenAIBatches(Batches):
         except Exception as error:
             failed = _submit_failed(error)
             if isinstance(failed, Refused):
-                await self._delete(file.id)
+                with suppress(Exception):  # why it was refused is what matters
+                    await self._delete(file.id)
             raise failed from error
         return str(made.id)
 
