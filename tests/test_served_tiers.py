@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.analysis.spending import ASKED_TIER, TIER_REFUSED, ServedTiers
+from judgeharness_integrations.judging.answer import ModelAnswer, booked
+from judgeharness_integrations.judging.judge import Judgment
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -51,3 +53,22 @@ def test_who_does_not_say_which_tier_served_is_counted_apart() -> None:
 def test_a_refusal_is_known_to_be_served_by_the_standard_tier() -> None:
     said = told(row(None, **{TIER_REFUSED: "ServerError"}))
     assert said == ["1 call asked at tier flex: 1 served at tier standard (1 refused at flex)"]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "billed_at"),
+    [
+        (("flex", "default"), "default"),
+        (("default", "flex"), "default"),
+        (("flex", "flex"), "flex"),
+        (("flex", "priority"), "priority"),
+        ((None, "flex"), "flex"),
+        ((None, None), None),
+    ],
+)
+def test_a_call_that_several_tiers_served_is_billed_at_none_that_is_too_cheap(
+    tiers: tuple[str | None, str | None], billed_at: str | None
+) -> None:
+    last, first = tiers
+    one = booked(Judgment(answers=(), input_tokens=5, service_tier=last), [ModelAnswer(service_tier=first)])
+    assert (one.input_tokens, one.service_tier) == (5, billed_at)

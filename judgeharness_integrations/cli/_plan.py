@@ -331,6 +331,8 @@ def _cache_notes(read: _Read, configured: _Configured) -> Iterator[str]:
     repeated = any(row.repetition for row in read.every) or (configured.present or (0, 1))[1] > 1
     if tokens is None or tokens >= _LEAST_CACHED_BY_SOME or not repeated:
         return
+    if any(row.cached_input_tokens for row in read.every):  # so they were long enough
+        return
     where = "the pilot's prompts" if told else "the texts of the cases, without instructions,"
     who = f"most providers cache none below {_LEAST_CACHED}, Gemini none below {_LEAST_CACHED_BY_SOME}"
     yield f"prompt cache: {where} have {tokens} tokens, and {who}: their repetitions may be read at the full price"

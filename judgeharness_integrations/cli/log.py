@@ -11,13 +11,14 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.runs.reading import changed_parts, run_measures
 from judgeharness_integrations.analysis.spending import Prices, stored_prices, used
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.reporting.runlist import runs_section
 from judgeharness_integrations.reporting.terminal import console, show_section, table
-from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, safe_text
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import BY_GATE, log_of, marks_of_run
@@ -94,7 +95,7 @@ _POLL_S = 2.0
 
 
 def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
-    """Yield the runs that have a record, then those of which there are rows alone, which were imported."""
+    """Yield the runs that have a record, then those of which there are rows or batches alone: of code, or imported."""
     records = log.records()
     for record in records:
         entry = _entry(log, record.run, log.usage(calibration_run(record.run)), stored_prices(record.prices)) | {
@@ -105,13 +106,17 @@ def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
             "planned_calls": record.planned_calls,
         }
         entry["saved_calls"] = _saved_calls(entry, record)
-        if batches := batch_entries(log, record.run, stored_prices(record.prices)):
-            entry["batches"] = batches
-        yield entry
+        yield entry | _batches(log, record.run, stored_prices(record.prices))
     known = {name for record in records for name in (record.run, calibration_run(record.run))}
-    for run in log.run_ids():
+    for run in dict.fromkeys((*log.run_ids(), *log.batched_runs())):
         if run not in known and failed_of(run) not in known:
-            yield _entry(log, run, (), {})
+            yield _entry(log, run, (), {}) | _batches(log, run, {})
+
+
+def _batches(log: SqlLog, run: str, prices: Prices) -> dict[str, Any]:
+    """Return the batches of a run, if there are any; those of its labelled cases are among them, and nowhere else."""
+    found = () if run.endswith(CALIBRATION_RUN) else batch_entries(log, run, prices)
+    return {"batches": found} if found else {}
 
 
 def _measure(
@@ -203,6 +208,7 @@ class ExportRequest:
 
 _AT_ONCE = 2000  # rows in one transaction
 _LONGEST_NAME = 200
+_LONGEST_NOTE = 600
 
 
 def import_file(request: ImportRequest) -> None:
@@ -232,6 +238,21 @@ def import_file(request: ImportRequest) -> None:
         console().print(
             f"{counted(other, 'row')} not added: the log holds other answers in their place.", soft_wrap=True
         )
+    for left in _left_behind(file):
+        typer.echo(safe_text(left, _LONGEST_NOTE), err=True)
+
+
+def _left_behind(file: Path) -> Iterator[str]:
+    """Yield what to know of each run of a database whose batches are not imported with its rows."""
+    if file.suffix.lower() not in DATABASE_SUFFIXES:
+        return
+    with SqlLog(file, create=False) as source:
+        for run in source.batched_runs():
+            if held := source.open_batches(run):
+                yield (
+                    f"run {run} has {held} in {file}, which do not come along: collect or cancel them there and import "
+                    "it again before it goes on here, or they are paid for twice."
+                )
 
 
 def _check_one_run(file: Path) -> None:

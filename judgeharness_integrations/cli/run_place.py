@@ -382,6 +382,8 @@ def _unknown(limit: str, why: str) -> str:
 def noting_spent(log: SqlLog, run: str, budget: Budget | None, *, every_s: float = _EVERY_S) -> Iterator[None]:
     """Note the attempts a budget counted twice a second, those in flight included: a kill loses no more of them.
 
+    Those that wait for a batch are left out, since whoever goes on takes them anew.
+
     Rows say nothing of rewordings and of calls that were cut off.
     """
     if budget is None:
@@ -390,9 +392,9 @@ def noting_spent(log: SqlLog, run: str, budget: Budget | None, *, every_s: float
     over = threading.Event()
 
     def work() -> None:
-        noted = budget.spent
+        noted = budget.lasting
         while not over.wait(every_s):
-            if (spent := budget.spent) != noted:
+            if (spent := budget.lasting) != noted:
                 with suppress(JudgeHarnessError):  # whoever writes rows will say so
                     log.note(run, attempts_spent=spent)
                     noted = spent

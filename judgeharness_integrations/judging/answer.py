@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple, Self
 
-from judgeharness_integrations.analysis.usage import known_sum
+from judgeharness_integrations.analysis.usage import CHEAPER, known_sum, tier_name
 from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
 
@@ -149,12 +149,20 @@ class ModelAnswer:
 
 
 def booked(judgment: Judgment, earlier: Sequence[ModelAnswer]) -> Judgment:
-    """Return a judgment with the tokens of answers before it that the same call paid for."""
+    """Return a judgment with the tokens of answers before it that the same call paid for.
+
+    Where several tiers served, all is billed as at the standard one: a cost is never too low.
+    """
     every = [tuple(getattr(judgment, name) for name in TOKENS), *(one.tokens for one in earlier)]
     facts: dict[str, Any] = dict(zip(TOKENS, map(known_sum, zip(*every, strict=True)), strict=True))
-    for name in ("model", "service_tier"):
-        facts[name] = next(filter(None, (getattr(one, name) for one in (judgment, *earlier))), None)
+    named = {name: [*filter(None, (getattr(one, name) for one in (judgment, *earlier)))] for name in _NAMES}
+    facts |= {name: next(iter(values), None) for name, values in named.items()}
+    dearer = (tier for tier in named["service_tier"] if tier_name(tier) not in CHEAPER)
+    facts["service_tier"] = next(dearer, facts["service_tier"])
     return replace(judgment, **facts)
+
+
+_NAMES = ("model", "service_tier")
 
 
 class EmptyAnswerError(ConnectionError):

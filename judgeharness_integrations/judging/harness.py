@@ -491,7 +491,8 @@ class JudgeHarness:
         """Refuse to pay again for what open batches of the run ask already."""
         refuse = getattr(self.log, "refuse_open_batches", None)
         if self.run is not None and refuse is not None and not getattr(self.executor, "by_batch", False):
-            await asyncio.to_thread(refuse, self.run, instead="collect or cancel them with a BatchExecutor")
+            instead = "collect or cancel them with a BatchExecutor, or give the run another name"
+            await asyncio.to_thread(refuse, self.run, instead=instead)
 
     def _run_id(self) -> str:
         return (os.urandom(6).hex() if self.log is not None else "") if self.run is None else self.run

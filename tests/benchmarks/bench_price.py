@@ -89,6 +89,7 @@ def measured(output: int, *, flex: bool = False, batch: bool = False, **levers: 
     single = (tokens * PRICE["fresh"] + output * PRICE["output"]) / 10**6
     of_tier = single / 2 if flex or batch else single
     return {
+        "decisions": sorted((result.case_id, result.status, result.verdict) for result in results),
         "decided": sum(result.status == "decided" for result in results),
         "calls_a_case": round(calls / CASES, 2),
         "cached_share": round(bill.cached / bill.input, 3),
@@ -100,8 +101,8 @@ def measured(output: int, *, flex: bool = False, batch: bool = False, **levers: 
 def main() -> int:
     """Measure every lever; decisions must be the same with each."""
     table = {name: {lever: measured(output, **on) for lever, on in LEVERS.items()} for name, output in OUTPUTS.items()}
-    decided = {one["decided"] for levers in table.values() for one in levers.values()}
-    if len(decided) > 1:
+    decided = [one.pop("decisions") for levers in table.values() for one in levers.values()]
+    if any(one != decided[0] for one in decided):
         raise RuntimeError(f"levers changed decisions: {decided}")
     result = {"benchmark": "price", "cases": CASES, "input_tokens": WORDS, "noise": NOISE, "table": table}
     result |= {f"{name}_all": levers["all"]["standard_calls"] for name, levers in table.items()}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.verdictlog import VerdictRow, write_log
+from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 RATINGS = Path(__file__).parent.parent / "data" / "gpt4_ratings_mt_bench.csv.gz"
@@ -101,6 +101,13 @@ def test_prompts_that_caches_are_too_large_for_are_told(
         "none below 4096: their repetitions may be read at the full price"
     )
     assert (told in shown) == said
+
+
+@pytest.mark.slow
+def test_prompts_that_were_read_from_a_cache_are_not_called_too_short(command: Command, tmp_path: Path) -> None:
+    path = pilot(tmp_path, input_tokens=1500)
+    rows = [replace(row, cached_input_tokens=1024 * (row.repetition > 0)) for row in read_log(path)]
+    assert "prompt cache" not in command("plan", "--pilot", write_log(rows, path)).out
 
 
 @pytest.mark.slow

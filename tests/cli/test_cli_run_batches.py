@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.batch_server import BatchServer, Faults
-from support.batched import CALLS, longer, pairs
+from support.batched import CALLS, Batched, longer, pairs
 
+from judgeharness_integrations._errors import BatchesOpenError
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli._command import BATCHES_OPEN, OK, USAGE
 from judgeharness_integrations.verdictlog import SqlLog
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("judgeharness_langchain")
 pytestmark = pytest.mark.slow  # test_execution_batch runs by default
+_COMMAND = "import sys; from judgeharness_integrations.cli import main; sys.exit(main(sys.argv[1:]))"
 PRICE = {"input": 2.0, "output": 8.0, "tiers": {"batch": {"input": 1.0, "output": 4.0}}}
 
 
@@ -102,12 +107,43 @@ def test_runs_lists_batches_under_its_runs(
     assert "collected" in capsys.readouterr().out.partition("batches")[2]
 
 
+def test_runs_shows_batches_of_a_run_that_no_command_began(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Batched(tmp_path, faults=Faults(polls=10**6)) as one, pytest.raises(BatchesOpenError):
+        one.results(terms={"wait": False})
+    assert main(["runs", str(tmp_path / "verdicts.sqlite"), "--json"]) == OK
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (found["run"], [(batch["state"], batch["requests"]) for batch in found["batches"]]) == (
+        "run",
+        [("open", 4 * CALLS)],
+    )
+    assert main(["runs", str(tmp_path / "verdicts.sqlite")]) == OK
+    assert "open" in capsys.readouterr().out.partition("batches")[2]
+
+
 def test_a_batch_of_which_nothing_is_known_is_unknown(
     run: Callable[..., int], server: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.faults.lost = 1
     run("--no-wait")
     assert [one["state"] for one in _runs(tmp_path, capsys)["batches"]] == ["unknown", "open"]
+
+
+def test_a_run_that_is_killed_while_it_waits_spends_its_budget_of_calls_once(
+    run: Callable[..., int], server: BatchServer, tmp_path: Path
+) -> None:
+    server.faults.polls = 10**6
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    config["judges"], config["execution"]["budget"] = config["judges"][:1], {"calls": 2 * CALLS}
+    path.write_text(json.dumps(config))
+    command = [sys.executable, "-c", _COMMAND, "run", str(path), "--yes"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:  # noqa: S603
+        while "look" not in server.seen:
+            time.sleep(0.05)
+        time.sleep(1.2)  # what is spent is noted twice a second
+        child.kill()
+    server.faults.polls = 1
+    assert (run(), set(server.finish().values())) == (OK, {1})
 
 
 def test_batches_are_billed_at_their_tier(
@@ -276,6 +312,20 @@ def test_a_run_without_open_batches_has_none_to_cancel(
     capsys.readouterr()
     assert _cancel(tmp_path, "nobody") == USAGE
     assert "no batch of run nobody is open" in capsys.readouterr().err
+
+
+def test_rows_that_are_imported_leave_their_batches_behind(
+    run: Callable[..., int], server: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = str(tmp_path / "moved.sqlite")
+    server.faults.polls = 10**6
+    for more in ("--no-wait", "--cancel", "--no-wait"):
+        run(more)
+    capsys.readouterr()
+    assert main(["log", "import", str(tmp_path / "out" / "verdicts.sqlite"), "--log", moved]) == OK
+    said = capsys.readouterr().err
+    assert "has 2 batches open with 12 requests to answer in" in said
+    assert "which do not come along: collect or cancel them there" in said
 
 
 def test_a_new_run_beside_open_batches_is_told_that_they_are_billed(

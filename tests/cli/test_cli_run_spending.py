@@ -145,6 +145,15 @@ def test_attempts_that_left_no_row_count_in_the_next_go(
     assert asked(folder) == 5
 
 
+def test_an_attempt_that_waits_for_a_batch_is_spent_by_whoever_goes_on() -> None:
+    budget = Budget(max_calls=2)
+    budget.take()
+    budget.park(1)
+    assert (budget.spent, budget.lasting) == (1, 0)
+    budget.park(-1)
+    assert (budget.spent, budget.lasting) == (1, 1)
+
+
 def test_what_is_spent_is_noted_meanwhile(tmp_path: Path) -> None:
     record = RunRecord(run="r", state="running", created_at="2026", updated_at="2026", version="0")
     with SqlLog(tmp_path / "log.sqlite") as log:

@@ -186,6 +186,7 @@ def test_a_batch_that_was_not_accepted_is_submitted_again(batched: Callable[...,
     one = batched(provider, faults=Faults(lost=1))
     one.results()
     assert (one.server.seen.count("create"), one.most_paid) == (2, 1)
+    assert not one.server.files  # what was uploaded for it neither
 
 
 def test_nothing_is_submitted_before_it_is_known_what_became_of_a_batch(batched: Callable[..., Batched]) -> None:
@@ -207,8 +208,13 @@ def test_of_two_like_batches_the_one_with_our_ids_is_adopted(batched: Callable[.
 
 @pytest.mark.parametrize(
     ("provider", "faults"),
-    [("openai", Faults(most=10)), ("openai", Faults(largest=10)), ("anthropic", Faults(largest=10))],
-    ids=["what waits", "openai", "anthropic"],
+    [
+        ("openai", Faults(most=10)),
+        ("openai", Faults(largest=10)),
+        ("openai", Faults(heaviest=10_000)),
+        ("anthropic", Faults(largest=10)),
+    ],
+    ids=["what waits", "openai", "a file of openai's", "anthropic"],
 )
 def test_what_is_too_much_for_a_provider_is_submitted_in_parts(
     batched: Callable[..., Batched], provider: str, faults: Faults
@@ -223,6 +229,21 @@ def test_a_provider_that_is_busy_is_asked_later(batched: Callable[..., Batched],
     one = batched(provider, faults=Faults(busy=2))
     one.results()
     assert (one.server.seen.count("create"), one.server.submits <= 1, one.most_paid) == (3, True, 1)
+
+
+def test_a_refusal_stands_where_its_file_cannot_be_deleted_either(
+    batched: Callable[..., Batched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from judgeharness_integrations.judging.execution.batch_engine.providers import OpenAIBatches
+
+    one = batched(faults=Faults(busy=2))
+
+    async def refusing(*_: object) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(OpenAIBatches, "_delete", refusing)
+    one.results()
+    assert (one.server.seen.count("create"), {row.outcome for row in one.rows()}) == (3, {"ok"})
 
 
 def test_a_batch_that_is_gone_at_the_provider_ends_the_run_in_a_sentence(batched: Callable[..., Batched]) -> None:
@@ -263,10 +284,10 @@ def test_a_batch_has_no_more_bytes_than_it_may(batched: Callable[..., Batched]) 
 
 @pytest.mark.parametrize("provider", TWO)
 def test_nothing_of_a_batch_is_left_at_the_provider(batched: Callable[..., Batched], provider: str) -> None:
-    one = batched(provider)
+    one = batched(provider, faults=Faults(deleting_s=0.3))  # longer than rows take
     one.results()
     left = one.server.files if provider == "openai" else one.server.batches
-    assert not left
+    assert (dict(left), [record.state for record in one.journal.records()]) == ({}, ["tidied"])
 
 
 def test_nothing_of_the_answers_is_left_in_the_journal(batched: Callable[..., Batched]) -> None:
@@ -352,6 +373,15 @@ def test_open_batches_are_cancelled_without_their_judge(
     assert one.log.open_batches("run") == ""
 
 
+@pytest.mark.parametrize("provider", TWO)
+def test_a_batch_that_has_ended_is_collected_by_whoever_cancels(
+    batched: Callable[..., Batched], provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = batched(provider, faults=Faults(polls=2))
+    _cancelled(one, monkeypatch)
+    assert one.log.open_batches("run") == f"{4 * CALLS} answers of batches that no row has yet"
+
+
 def test_a_batch_that_was_never_accepted_is_not_open_after_cancelling(
     batched: Callable[..., Batched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,7 +406,8 @@ def test_calls_do_not_ask_what_an_open_batch_asks(batched: Callable[..., Batched
     with pytest.raises(BatchesOpenError):
         one.results(terms={"wait": False})
     asked = one.server.calls
-    with pytest.raises(UsageError, match=r"run has 1 batch open with 24 requests to answer, which calls would pay for"):
+    told = r"run has 1 batch open with 24 requests to answer, which calls would pay .* or give the run another name;"
+    with pytest.raises(UsageError, match=told):
         one.results(executor=LocalExecutor())
     assert one.server.calls == asked
     assert len(one.results(executor=LocalExecutor(), run="another")) == 4

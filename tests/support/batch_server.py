@@ -9,6 +9,7 @@ is no 200 stands in OpenAI's error file, or as `errored` among Anthropic's resul
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import time
@@ -53,6 +54,8 @@ class Faults:
         unbatched: Models that are not batched.
         most: Requests that may wait at a time, all batches together.
         largest: Requests a batch may have; one with more is a 413.
+        heaviest: Bytes a file may have; one with more is a 413.
+        deleting_s: Seconds it takes to delete.
     """
 
     polls: int = 1
@@ -67,6 +70,8 @@ class Faults:
     unbatched: frozenset[str] = frozenset()
     most: int = 10**9
     largest: int = 10**9
+    heaviest: int = 10**9
+    deleting_s: float = 0.0
 
 
 @dataclass
@@ -99,6 +104,7 @@ class BatchServer(ProviderServer):
         self.paid: Counter[str] = Counter()
         self.batches: dict[str, _Batch] = {}
         self.files: dict[str, bytes] = {}
+        self.uploads: dict[str, dict[str, Any]] = {}  # what is told of files that were uploaded
         self.seen: list[str] = []  # what was asked of the endpoints
         self._numbers = itertools.count()
 
@@ -106,6 +112,7 @@ class BatchServer(ProviderServer):
         super()._add_routes(router)
         openai, anthropic = OpenAIChat(), Anthropic()
         router.add_post("/v1/files", self._upload)
+        router.add_get("/v1/files", self._list_files)
         router.add_get("/v1/files/{id}/content", self._content)
         router.add_delete("/v1/files/{id}", self._delete_file)
         router.add_post("/v1/batches", self._create_openai)
@@ -134,11 +141,19 @@ class BatchServer(ProviderServer):
     async def _upload(self, http: web.Request) -> web.Response:
         form = await http.post()
         upload: Any = form["file"]
-        one = new_id("file-")
-        self.files[one] = upload.file.read()
+        one, content = new_id("file-"), upload.file.read()
         self.seen.append("upload")
+        if len(content) > self.faults.heaviest:
+            return web.json_response(OpenAIChat().failure(413, "too large"), status=413)
+        self.files[one] = content
         told = {"id": one, "object": "file", "bytes": len(self.files[one]), "created_at": int(time.time())}
-        return web.json_response({**told, "filename": upload.filename, "purpose": "batch", "status": "processed"})
+        self.uploads[one] = {**told, "filename": upload.filename, "purpose": "batch", "status": "processed"}
+        return web.json_response(self.uploads[one])
+
+    async def _list_files(self, _: web.Request) -> web.Response:
+        self.seen.append("list")
+        data = [told for one, told in reversed(self.uploads.items()) if one in self.files]
+        return web.json_response({"object": "list", "data": data, "has_more": False})
 
     async def _content(self, http: web.Request) -> web.Response:
         self.seen.append("read")
@@ -147,6 +162,7 @@ class BatchServer(ProviderServer):
 
     async def _delete_file(self, http: web.Request) -> web.Response:
         self.seen.append("delete")
+        await asyncio.sleep(self.faults.deleting_s)
         one = http.match_info["id"]
         if self.files.pop(one, None) is None:
             return web.json_response(OpenAIChat().failure(404, "no such file"), status=404)
@@ -227,10 +243,10 @@ class BatchServer(ProviderServer):
             self._end(batch)
 
     def _cancelling(self, wire: Wire) -> Callable[[web.Request], Any]:
-        del wire
-
         async def answer(http: web.Request) -> web.Response:
             batch = self.batches[http.match_info["id"]]
+            if batch.ended:
+                return web.json_response(wire.failure(400, "it has ended"), status=400)
             batch.cancelled = True
             self.seen.append("cancel")
             return web.json_response(self._told(batch, http))
@@ -247,6 +263,7 @@ class BatchServer(ProviderServer):
 
     async def _delete_batch(self, http: web.Request) -> web.Response:
         self.seen.append("delete")
+        await asyncio.sleep(self.faults.deleting_s)
         if self.batches.pop(http.match_info["id"], None) is None:
             return web.json_response(Anthropic().failure(404, "no such batch"), status=404)
         return web.json_response({"id": http.match_info["id"], "type": "message_batch_deleted"})

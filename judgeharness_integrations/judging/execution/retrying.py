@@ -315,6 +315,7 @@ class Budget:
         exhausted: something was left to ask but not to spend, or the limit cannot be kept.
         ended: it was ended by whoever owns it, not by a limit.
         reason: why it is exhausted.
+        parked: attempts that wait for a batch, which whoever goes on with the run takes anew.
 
     Raises:
         UsageError: a limit below 0, money without prices, or a limit for what was spent before in unknown amount.
@@ -334,6 +335,7 @@ class Budget:
     largest: Sequence[Spent] = ()
     named: Mapping[str, str] = field(default_factory=dict)
     cost_remarks: tuple[str, ...] = field(default=(), init=False)
+    parked: int = field(default=0, init=False, repr=False, compare=False)
     is_metered: bool = field(init=False, repr=False, compare=False)
     _largest: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
@@ -404,6 +406,17 @@ class Budget:
         """Say that an attempt that was taken was not made."""
         with self._lock:
             self.spent -= 1
+
+    def park(self, attempts: int) -> None:
+        """Note that so many more attempts, less where it is negative, wait for a batch."""
+        with self._lock:
+            self.parked += attempts
+
+    @property
+    def lasting(self) -> int:
+        """What is spent for whoever goes on with the run, should this process be killed now."""
+        with self._lock:
+            return self.spent - self.parked
 
     async def reserve(self) -> None:
         """Take one attempt and keep back what it may need, once that is certain to be there; end with `release`.

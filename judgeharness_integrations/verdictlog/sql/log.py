@@ -21,7 +21,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError, UsageError
-from judgeharness_integrations.verdictlog.encoding import calibration_run, counted, stored
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, stored
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 
 from . import rows as reading
@@ -476,6 +476,11 @@ class SqlLog:
             place = row.case_id, row.perturbation, row.repetition
             slots -= {slot_of(run, row.judge, place, one) for one in range(1, (row.attempts or 1) + 1)}
         return len(slots)
+
+    def batched_runs(self) -> list[str]:
+        """Return the runs that have batches, with those of their labelled cases."""
+        found = (record.run.removesuffix(CALIBRATION_RUN) for record in BatchJournal(self._store).records())
+        return list(dict.fromkeys(found))
 
     def run_ids(self) -> list[str]:
         """Return the runs that have rows, with or without a record."""

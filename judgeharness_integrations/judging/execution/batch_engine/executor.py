@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
 
@@ -28,6 +29,8 @@ from .waves import Terms, Waves
 ONE_BY_ONE = "what asks until it is settled needs each answer before the next question: use the engine local."
 _T = TypeVar("_T")
 _PASSES = 64  # judges that run at a time
+_busy: set[tuple[int, str, str]] = set()  # log, run and judge whose batches are watched
+_guard = threading.Lock()
 
 
 class HandedOut:
@@ -148,23 +151,28 @@ class BatchJudge:
             async with self._alone:
                 if getattr(self._judge, "lesson", {}) is None:
                     return await self._ask(probe)
-        slot = self._slot(probe)
+        self._budget.park(1)
+        try:
+            return await self._answered(probe, self._slot(probe))
+        except asyncio.CancelledError:
+            self._budget.give_back()  # whoever goes on with the run takes it
+            raise
+        finally:
+            self._budget.park(-1)
+
+    async def _answered(self, probe: Probe, slot: str) -> Judgment:
         while True:
             lot = await self._waves.lot(slot)
             judgment = await self._pass(probe, lot)
             self._waves.meet(lot)
             if not lot.parked and judgment is not None:
                 return judgment
-            if self._waves.is_other(lot):
+            if await self._waves.is_other(lot):
                 await self._fail(
                     f"what it asks about case {probe.case_id!r} changes from one time to the next, as with a time in it"
                     f" (`judgeharness runs --cancel {self._run}` ends what is open)"
                 )
-            try:
-                await self._waves.answered(lot)
-            except asyncio.CancelledError:
-                self._budget.give_back()  # whoever goes on with the run takes it
-                raise
+            await self._waves.answered(lot)
 
     def _slot(self, probe: Probe) -> str:
         place = probe.case_id, probe.perturbation.name, probe.repetition
@@ -228,16 +236,24 @@ class BatchExecutor:
         Raises:
             PlanError: the run has no log that keeps batches, or asks case by case.
             BatchesOpenError: batches are open, and nobody waits for them.
-            UsageError: the judge, or its model, cannot be asked by batch.
+            UsageError: the judge, or its model, cannot be asked by batch, or it is asked in this run already.
 
         """
         if not isinstance(asking.log, SqlLog):
             raise PlanError("batches outlive a process: give the harness log=SqlLog(...) and the name of a run.")
         if asking.one_by_one:
             raise PlanError(ONE_BY_ONE)
+        with _watching(asking.log, asking.run, judge.name):
+            async with aclosing(self._asked(judge, probes, asking, asking.log)) as answers:
+                async for rows in answers:
+                    yield rows
+
+    async def _asked(
+        self, judge: Judge, probes: AsyncIterator[Pending], asking: Asking, log: SqlLog
+    ) -> AsyncGenerator[Rows, None]:
         handed = HandedOut(probes, self.max_concurrency)
         mine: dict[str, Any] = {"run": asking.run, "budget": asking.budget}
-        waves = Waves(BatchJournal(asking.log.store), judge=judge.name, terms=self.terms, **mine)
+        waves = Waves(BatchJournal(log.store), judge=judge.name, terms=self.terms, **mine)
         await waves.load()
         asking.contact.together = True
         policy = self.policy
@@ -289,9 +305,33 @@ async def cancel_batches(log: SqlLog, run: str, *, terms: Terms | None = None) -
     ending = replace(terms or Terms(), cancel=True)
     with log.claim(run):
         for name, judge in asked:
-            waves = Waves(journal, run=name, judge=judge, budget=Budget(), terms=ending)
-            await waves.load()
-            try:
-                await waves.cancel()
-            finally:
-                await waves.close()
+            with _watching(log, name, judge):
+                waves = Waves(journal, run=name, judge=judge, budget=Budget(), terms=ending)
+                await waves.load()
+                try:
+                    await waves.cancel()
+                finally:
+                    await waves.close()
+
+
+@contextmanager
+def _watching(log: SqlLog, run: str, judge: str) -> Iterator[None]:
+    """Be the only one in this process who watches the batches of a run and judge: two would collect each other's.
+
+    Raises:
+        UsageError: somebody does already.
+
+    """
+    place = id(log), run, judge
+    with _guard:
+        if place in _busy:
+            raise UsageError(
+                f"batches of run {run!r} and judge {judge!r} are under way already: give all cases to one "
+                "evaluate_many, or each call a run of its own."
+            )
+        _busy.add(place)
+    try:
+        yield
+    finally:
+        with _guard:
+            _busy.discard(place)

@@ -306,6 +306,10 @@ class Batches(ABC):
         """
 
     @abstractmethod
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete what was sent ahead of a batch that was not accepted."""
+
+    @abstractmethod
     async def progress(self, found: str) -> Progress:
         """Return how far a batch is."""
 
@@ -381,14 +385,17 @@ class OpenAIBatches(Batches):
     async def submit(self, batch: str, run: str, requests: Mapping[str, ParkedRequest]) -> str:
         """Upload the requests and make a batch of them."""
         lines = [
-            json.dumps({"custom_id": one, "method": "POST", "url": asked.endpoint, "body": asked.body})
+            {"custom_id": one, "method": "POST", "url": asked.endpoint, "body": asked.body}
             for one, asked in requests.items()
         ]
+        text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)  # escapes are longer than was counted
+        content = text.encode(errors="backslashreplace")  # lone surrogates as JSON has them
         endpoint = next(iter(requests.values())).endpoint
         try:
-            file = await self._client.files.create(file=(_file(batch), "\n".join(lines).encode()), purpose="batch")
+            file = await self._client.files.create(file=(_file(batch), content), purpose="batch")
         except Exception as error:
-            raise Refused("later" if is_transient(error) else "final", _error_line(error)) from error
+            why: Why = "later" if is_transient(error) else _WHY.get(status_of(error) or 0, "final")
+            raise Refused(why, _error_line(error)) from error
         try:
             made = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file.id,
@@ -399,20 +406,30 @@ class OpenAIBatches(Batches):
         except Exception as error:
             failed = _submit_failed(error)
             if isinstance(failed, Refused):
-                await self._delete(file.id)
+                with suppress(Exception):  # why it was refused is what matters
+                    await self._delete(file.id)
             raise failed from error
         return str(made.id)
 
     async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
-        """Look for the batch whose metadata name ours; without one, its file is of no use."""
+        """Look for the batch whose metadata name ours."""
         del ids, known
-        since = (datetime.fromisoformat(record.created_at) - _EARLIER).timestamp()
+        since = _since(record).timestamp()
         async for made in self._client.batches.list(limit=100):
             if made.created_at < since:
                 break
             if (made.metadata or {}).get(_OURS) == record.batch:
                 return str(made.id)
         return False
+
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete the file of our name."""
+        since = _since(record).timestamp()
+        async for file in self._client.files.list(purpose="batch", order="desc"):
+            if file.created_at < since:
+                break
+            if file.filename == _file(record.batch):
+                await self._delete(file.id)
 
     async def progress(self, found: str) -> Progress:
         """Return how far it is; a batch that `failed` was read, and nothing of it asked."""
@@ -447,6 +464,11 @@ class OpenAIBatches(Batches):
     async def _delete(self, file: str) -> None:
         with _gone():
             await self._client.files.delete(file)
+
+
+def _since(record: BatchRecord) -> datetime:
+    """Return when the provider may have got it first."""
+    return datetime.fromisoformat(record.created_at) - _EARLIER
 
 
 def _file(batch: str) -> str:
@@ -491,7 +513,7 @@ class AnthropicBatches(Batches):
 
     async def find(self, record: BatchRecord, ids: Collection[str], known: Collection[str]) -> str | bool:
         """Look among newer batches of as many requests for one that answers one of ours."""
-        since, unread = datetime.fromisoformat(record.created_at) - _EARLIER, False
+        since, unread = _since(record), False
         async for made in self._client.messages.batches.list(limit=100):
             if made.created_at < since:
                 break
@@ -504,6 +526,9 @@ class AnthropicBatches(Batches):
             elif await self._first_id(made.id) in ids:
                 return str(made.id)
         return unread
+
+    async def clear(self, record: BatchRecord) -> None:
+        """Delete nothing: requests go with their batch."""
 
     async def _first_id(self, found: str) -> str | None:
         async for line in await self._client.messages.batches.results(found):

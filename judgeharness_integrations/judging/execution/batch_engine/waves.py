@@ -23,6 +23,7 @@ from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, Batch
 from .providers import Answer, Batches, Lot, ParkedRequest, Refused, Unsure, batches_at, batches_of
 
 _BLINK_S = 0.02
+_MOMENT_S = 2.0
 _MOST_LEFT_OUT = 3  # batches that may leave a request unanswered
 
 
@@ -75,6 +76,7 @@ class Waves:
         self._most = terms.max_requests
         self._full = False  # a provider takes no more before a batch of ours has ended
         self._tidied: set[str] = set()
+        self._tidying = asyncio.Lock()
         self._cancelled: set[str] = set()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -101,9 +103,18 @@ class Waves:
         if (asked := lot.last) is not None and (asked.provider, asked.address) not in self._ways:
             self._ways[asked.provider, asked.address] = batches_of(asked)
 
-    def is_other(self, lot: Lot) -> bool:
-        """Whether a judge asks something else about a sample than it did before."""
-        return bool(lot.parked) and not lot.seen.issuperset(self._slots.get(lot.slot, ()))
+    async def is_other(self, lot: Lot) -> bool:
+        """Whether a judge asks something else about a sample than it did before.
+
+        One that asks several questions at once ends with the first that is parked: the others come a moment later.
+        """
+        held, looks = self._slots.get(lot.slot, {}).keys(), int(_MOMENT_S / _BLINK_S)
+        while lot.parked and not lot.seen.issuperset(held):
+            if not looks:
+                return True
+            looks -= 1
+            await asyncio.sleep(_BLINK_S)
+        return False
 
     async def answered(self, lot: Lot) -> None:
         """Return once each request a sample waits for has an answer, or is to be asked again."""
@@ -251,8 +262,15 @@ class Waves:
                 await self._note(record, state="open", provider_id=found)
                 self._terms.tell(f"{record.provider} had accepted {found}: {counted(record.requests, 'request')}")
             elif not found and _age_s(record) >= self._terms.settle_s:
+                await self._clear(record)
                 woken |= await self._withdraw(record)
         return woken
+
+    async def _clear(self, record: BatchRecord) -> None:
+        try:
+            await self._ways[record.provider, record.address].clear(record)
+        except Exception as error:  # noqa: BLE001 - nothing was asked of it
+            self._terms.tell(f"what was sent to {record.provider} for a batch may still be there ({error!r:.200})")
 
     async def _submit(self) -> None:
         """Submit what is new, as far as the provider takes it."""
@@ -351,10 +369,10 @@ class Waves:
 
     async def _look_at(self, record: BatchRecord) -> bool:
         way, found = self._ways[record.provider, record.address], str(record.provider_id)
-        if self._terms.cancel and found not in self._cancelled:
+        progress = await way.progress(found)
+        if self._terms.cancel and not progress.ended and found not in self._cancelled:
             self._cancelled.add(found)
             await way.cancel(found)
-        progress = await way.progress(found)
         if progress.refused is not None:
             woken = await self._withdraw(record)
             self._refused(progress.refused, record)
@@ -383,17 +401,23 @@ class Waves:
         return self._wake(wanted)
 
     async def _tidy(self) -> None:
-        """Delete what providers keep of batches that were collected; each is tried once a process."""
-        for record in [one for one in self._reachable() if one.state == "collected" and one.batch not in self._tidied]:
-            self._tidied.add(record.batch)
-            try:
-                await self._ways[record.provider, record.address].tidy(str(record.provider_id))
-            except Exception as error:  # noqa: BLE001 - its answers are here
-                self._terms.tell(
-                    f"what {record.provider} keeps of {record.provider_id} is still there ({error!r:.200})"
-                )
-            else:
-                await self._note(self._records[record.batch], state="tidied")
+        """Delete what providers keep of batches that were collected; each is tried once a process.
+
+        Whoever comes meanwhile waits: the last rows are there before that is done.
+        """
+        async with self._tidying:
+            for record in [one for one in self._reachable() if one.state == "collected"]:
+                if record.batch not in self._tidied:
+                    self._tidied.add(record.batch)
+                    await self._tidy_up(record)
+
+    async def _tidy_up(self, record: BatchRecord) -> None:
+        try:
+            await self._ways[record.provider, record.address].tidy(str(record.provider_id))
+        except Exception as error:  # noqa: BLE001 - its answers are here
+            self._terms.tell(f"what {record.provider} keeps of {record.provider_id} is still there ({error!r:.200})")
+        else:
+            await self._note(self._records[record.batch], state="tidied")
 
     def _check(self, error: Exception, record: BatchRecord) -> None:
         """Go on after an error of a connection.
