@@ -25,7 +25,7 @@ from judgeharness_integrations.judging.candidates import study_of
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.judging.tiers import dearer_first, prices_of
 from judgeharness_integrations.labelling.labellog import Annotators, annotators_beside
-from judgeharness_integrations.reporting.certificatefindings import cascade_finding, certificate_finding
+from judgeharness_integrations.reporting.calibrationtext import cascade_finding, certificate_finding
 from judgeharness_integrations.reporting.measured import cascade_section
 from judgeharness_integrations.reporting.sections import Section
 from judgeharness_integrations.reporting.terminal import console, say, show_section

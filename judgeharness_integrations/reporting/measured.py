@@ -20,8 +20,7 @@ from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent, safe_text, share
 from judgeharness_integrations.verdictlog.row import CaseKey, Verdict, VerdictRow, verdict_text
 
-from .calibrationtext import uncalibrated
-from .certificatefindings import cascade_promise
+from .calibrationtext import cascade_promise, uncalibrated
 from .fragments import section_html
 from .sections import Block, Section, Strong, Table
 from .text import cost_text
