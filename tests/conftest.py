@@ -95,10 +95,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every n-th case is a default one; the others are slow."""
+    """Of a test marked `sampled(n)`, itself or with its file, every n-th case is a default one; the others are slow."""
     for item in items:
         sampled = item.get_closest_marker("sampled")
-        if sampled is not None and place_among_cases(item) % sampled.args[0]:
+        if sampled is not None and hasattr(item, "callspec") and place_among_cases(item) % sampled.args[0]:
             item.add_marker(pytest.mark.slow)
 
 

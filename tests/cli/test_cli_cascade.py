@@ -64,6 +64,7 @@ def test_certifying_says_each_step_and_the_price_of_a_decision(
     assert "/ 300 decisions" in told
 
 
+@pytest.mark.slow
 def test_certifying_prints_the_document(certified: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(_certify(certified, "--json")) == 0
     assert Cascade.from_dict(json.loads(capsys.readouterr().out)).certificates.keys() == {"cheap", "strong"}
