@@ -37,6 +37,7 @@ PACKAGES = (
     "judgeharness_openevals",
 )
 TESTS = Path(__file__).parent
+MEMORY, ROOM = Path("/dev/shm"), 2**31  # noqa: S108 - of Linux; containers have 64 MB of it
 FRAMEWORKS = (
     *("google.adk.evaluation.agent_evaluator", "google.adk.cli.cli_eval", "langchain_classic.evaluation"),
     *("langchain_openai", "langsmith", "litellm", "matplotlib.figure", "openevals", "pyarrow.parquet", "ray"),
@@ -67,13 +68,34 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("thorough", max_examples=30, deadline=None, suppress_health_check=calm)
     settings.load_profile(config.getoption("hypothesis_profile", None) or "quick")
     trust_one_authority(config)
+    keep_files_in_memory(config)
+
+
+def keep_files_in_memory(config: pytest.Config) -> None:
+    """Keep the files of the default tests where nothing waits for a disk, if the machine has such a place with room.
+
+    They go with the session; `--basetemp` keeps them, wherever it says.
+    """
+    elsewhere = config.getoption("basetemp", None) or "PYTEST_DEBUG_TEMPROOT" in os.environ
+    if hasattr(config, "workerinput") or elsewhere or "not slow" not in config.getoption("markexpr", ""):
+        return
+    if not os.access(MEMORY, os.W_OK):
+        return
+    place = os.statvfs(MEMORY)
+    if not place.f_flag & os.ST_NOEXEC and place.f_bavail * place.f_frsize >= ROOM:
+        folder = tempfile.TemporaryDirectory(prefix="t", dir=MEMORY, ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder.name
 
 
 def trust_one_authority(config: pytest.Config) -> None:
-    """Let clients trust one certificate instead of 150: no test speaks TLS, and each client reads them all, twice."""
+    """Let clients trust one certificate instead of 150: no test speaks TLS, and each client reads them all, twice.
+
+    That holds for those of the machine, too, which `SSL_CERT_FILE` may name.
+    """
     from certifi import contents
 
-    if hasattr(config, "workerinput") or "SSL_CERT_FILE" in os.environ:
+    if hasattr(config, "workerinput"):
         return
     end = "-----END CERTIFICATE-----\n"
     folder = tempfile.TemporaryDirectory()
@@ -95,10 +117,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every n-th case is a default one; the others are slow."""
+    """Of a test marked `sampled(n)`, itself or with its file, every n-th case is a default one; the others are slow."""
     for item in items:
         sampled = item.get_closest_marker("sampled")
-        if sampled is not None and place_among_cases(item) % sampled.args[0]:
+        if sampled is not None and hasattr(item, "callspec") and place_among_cases(item) % sampled.args[0]:
             item.add_marker(pytest.mark.slow)
 
 

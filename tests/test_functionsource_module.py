@@ -119,6 +119,7 @@ TEXT = "strict"
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "source",
     [

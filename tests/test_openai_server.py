@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Ask = Callable[[ChatOpenAI, str], AIMessage]
     Serve = Callable[..., OpenAIServer]
 
-pytestmark = pytest.mark.untraced  # of a server of the tests
+pytestmark = [pytest.mark.untraced, pytest.mark.sampled(2)]  # of a server of the tests
 
 SCHEMA = {
     "title": "Verdict",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., ProviderServer]
 
-pytestmark = pytest.mark.untraced  # of a server of the tests
+pytestmark = [pytest.mark.untraced, pytest.mark.sampled(2)]  # of a server of the tests
 
 SCHEMA = {
     "title": "Verdict",

@@ -122,13 +122,19 @@ def _parameters(request: type[Any]) -> dict[str, inspect.Parameter]:
 
 def _declared(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Any]]:
     """Yield each field that can be given, its type and its option, which a group has not."""
-    hints = get_type_hints(request, include_extras=True)
+    hints = _hints(cast("Any", request))
     for field in fields(request):
         hint = hints[field.name]
         if is_dataclass(hint):
             yield field, hint, None
         elif get_origin(hint) is Annotated:
             yield field, *get_args(hint)
+
+
+@cache
+def _hints(request: Any) -> Mapping[str, Any]:
+    """Return the types of its fields: what they are written as is evaluated once a class."""
+    return get_type_hints(request, include_extras=True)
 
 
 def _parameter(kind: Any, default: Any) -> tuple[Any, Any]:

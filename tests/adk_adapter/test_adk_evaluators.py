@@ -501,6 +501,7 @@ def test_one_rubric_has_no_other_order() -> None:
     assert "rubric_order needs two rubrics at least" in rationale(refused)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("metric", [FINAL_RESPONSE, MULTI_TURN, MATCH, HALLUCINATIONS])
 @pytest.mark.parametrize("perturbation", ["format_change", "whitespace"])
 def test_the_response_is_laid_out_anew(metric: str, perturbation: str) -> None:
@@ -557,6 +558,7 @@ def test_paraphrases_come_from_a_model_of_their_own() -> None:
 # The block
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("block", "sentence"),
     [

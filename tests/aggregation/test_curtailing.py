@@ -113,6 +113,7 @@ def test_labels_are_settled_exactly_when_no_completion_can_differ(name: str) -> 
             Force(name, (False,) * samples, min_valid, MANY_LABELS, MANY_LABELS).check()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", LABEL_RULES)
 def test_with_few_labels_nothing_is_asked_past_the_moment_it_is_settled(name: str) -> None:

@@ -479,6 +479,7 @@ def taxonomy(place: Place) -> Path:
     return path
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

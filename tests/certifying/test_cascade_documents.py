@@ -85,6 +85,7 @@ def test_without_prices_a_decision_has_a_price_in_calls_alone() -> None:
     assert json.loads(json.dumps(document)) == document
 
 
+@pytest.mark.slow
 def test_a_judge_that_no_case_comes_to_need_not_be_in_the_log() -> None:
     cascade = cascade_of()
     mine = [row for row in rows_of() if row.judge == CHEAP.name]

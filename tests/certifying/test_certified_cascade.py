@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -42,9 +43,16 @@ def certified(rows: list[VerdictRow], steps: object = None, **wanted: float) -> 
     )
 
 
-def test_the_cheap_judge_decides_where_it_is_sure_and_the_strong_one_the_rest() -> None:
+@cache
+def ordinary() -> tuple[list[VerdictRow], Cascade]:
+    """The rows of an ordinary pair of judges, and their cascade."""
     rows = planted(600, cheap=0.6)
-    report = cascade_log(rows, certified(rows))
+    return rows, certified(rows)
+
+
+def test_the_cheap_judge_decides_where_it_is_sure_and_the_strong_one_the_rest() -> None:
+    rows, cascade = ordinary()
+    report = cascade_log(rows, cascade)
     cheap, strong = report.steps
     assert cheap.reached == report.cases == 600
     assert 250 < cheap.decided < 420
@@ -85,8 +93,7 @@ def test_without_any_certificate_a_cascade_is_refused() -> None:
 
 
 def test_cases_without_gold_have_no_agreement() -> None:
-    rows = planted(600, cheap=0.6)
-    cascade = certified(rows)
+    rows, cascade = ordinary()
     report = cascade_log([replace(row, gold=None) for row in rows], cascade)
     assert report.agreement is None
     assert report.decided > 500
@@ -118,22 +125,22 @@ def test_a_step_that_leaves_nothing_to_the_next_is_said() -> None:
 
 
 def test_nothing_decided_has_no_price() -> None:
-    rows = planted(600, cheap=0.6)
-    cascade = certified(rows)
+    rows, cascade = ordinary()
     coin = [replace(row, verdict=("PASS", "FAIL")[row.repetition % 2]) for row in rows]
     report = cascade_log(coin, cascade)
     assert (report.decided, report.calls_per_decision, report.agreement) == (0, None, None)
 
 
 def test_cases_judged_in_two_runs_are_refused() -> None:
-    rows = planted(600, cheap=0.6)
+    rows, cascade = ordinary()
     twice = [*rows, *(replace(row, run="again") for row in rows)]
     with pytest.raises(UsageError, match="in the runs '' and 'again': give the rows of one run"):
         certified(twice)
     with pytest.raises(UsageError, match="give the rows of one run"):
-        cascade_log(twice, certified(rows))
+        cascade_log(twice, cascade)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "decides"),
     [
@@ -150,8 +157,7 @@ def test_a_step_decides_nothing_where_its_certificate_is_of_other_answers(
     change: dict[str, str],
     decides: bool,  # noqa: FBT001 - a table
 ) -> None:
-    rows = planted(600, cheap=0.6)
-    cascade = certified(rows)
+    rows, cascade = ordinary()
     cheap, strong = cascade.steps
     known = replace(strong.certificate, parts={"model": "strong-1"})
     cascade = replace(cascade, steps=(cheap, replace(strong, certificate=known)))
@@ -186,7 +192,7 @@ def test_labels_of_a_cascade_are_tested_together_however_they_are_dealt() -> Non
     assert certified(alike, agreement=0.8, delta=0.2).granted
 
 
-def nearly_constant(cases: int = 1500, *, passes: float = 0.99, base: float = 0.96) -> list[VerdictRow]:
+def nearly_constant(cases: int = 1000, *, passes: float = 0.99, base: float = 0.96) -> list[VerdictRow]:
     """The rows of a cheap judge that says PASS nearly always, whatever the case, and of a strong one that is right."""
     source, rows = random.Random(7), []  # noqa: S311 - planted judges
     for number in range(cases):
@@ -198,6 +204,7 @@ def nearly_constant(cases: int = 1500, *, passes: float = 0.99, base: float = 0.
     return rows
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("passes", [0.99, 1.0])
 def test_a_step_of_a_judge_that_is_nearly_constant_is_refused(passes: float) -> None:
     cheap, strong = certified(nearly_constant(passes=passes)).steps

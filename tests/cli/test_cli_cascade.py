@@ -83,6 +83,7 @@ def test_a_cascade_that_is_kept_says_what_its_configuration_needs(
     assert "next: " not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_certifying_prints_the_document(certified: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(_certify(certified, "--json")) == 0
     assert Cascade.from_dict(json.loads(capsys.readouterr().out)).certificates.keys() == {"cheap", "strong"}

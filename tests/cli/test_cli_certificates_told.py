@@ -137,6 +137,7 @@ def test_a_log_of_several_runs_names_the_one_with_a_certificate(command: Command
     assert command("replay", plain, "--rule", "majority").err == ""
 
 
+@pytest.mark.slow
 def test_runs_that_share_no_answers_are_not_decided_under_the_certificate_of_one(
     command: Command, folder: Path, held: Path
 ) -> None:

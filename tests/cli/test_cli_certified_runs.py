@@ -213,6 +213,7 @@ def test_a_log_apart_from_its_run_does_not_say_whether_a_certificate_holds(
     assert "is of judge 'somebody', the log of grade: certify that judge." in " ".join(ran.err.split())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("written", "said"),
     [

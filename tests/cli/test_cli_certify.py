@@ -405,9 +405,10 @@ def test_a_plan_by_a_column_without_labels_is_refused(command: Command, tmp_path
 
 
 def test_a_plan_by_strata_needs_a_certificate_and_a_column(command: Command, tmp_path: Path) -> None:
-    without = command("plan", "--pilot", pilot(tmp_path), "--by", "kind")
+    path = write_log(gpt4_rows(3)[:90], tmp_path / "pilot.csv")
+    without = command("plan", "--pilot", path, "--by", "kind")
     assert (without.code, "give --certify AGREEMENT, too" in without.err) == (2, True)
-    unknown = command("plan", "--pilot", pilot(tmp_path), "--certify", 0.9, "--by", "knid")
+    unknown = command("plan", "--pilot", path, "--certify", 0.9, "--by", "knid")
     assert (unknown.code, "unknown column 'knid'" in unknown.err) == (2, True)
 
 

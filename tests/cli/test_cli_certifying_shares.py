@@ -43,6 +43,7 @@ def written(folder: Path, pairs: list[tuple[VerdictRow, list[str]]], *, rows: bo
     return log, golds
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [False, True])
 def test_cases_that_three_of_five_pass_agree_with_a_pass_at_three_fifths(
     command: Command, tmp_path: Path, *, rows: bool
@@ -111,6 +112,7 @@ def test_maps_are_fitted_on_the_shares() -> None:
     assert soft.map != hard.map
 
 
+@pytest.mark.slow
 def test_a_promise_is_broken_in_no_more_studies_than_delta() -> None:
     broken = 0
     for study in range(100):

@@ -64,6 +64,7 @@ def test_a_run_keeps_the_probabilities_and_asks_once(command: Command, tmp_path:
         assert KEY.encode() not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_runs_are_compared_and_judges_ranked(command: Command, tmp_path: Path, decision_server: Decide) -> None:
     config = write_config(tmp_path, decision_server(Planted()), names=("decides", "other"))
     first = command("run", config, "--out", tmp_path / "first", "--json")
@@ -79,6 +80,7 @@ def test_runs_are_compared_and_judges_ranked(command: Command, tmp_path: Path, d
     assert ranked.json["judges"][0]["judge"] == "decides"
 
 
+@pytest.mark.slow
 def test_a_judge_is_checked_in_other_forms_too(command: Command, tmp_path: Path, decision_server: Decide) -> None:
     config = write_config(tmp_path, decision_server(Planted(option_bias=4.0)))
     config.write_text(

@@ -378,6 +378,7 @@ def renamed(rows: list[VerdictRow], how: str, luckiest: str) -> tuple[list[Verdi
     return found, ("--run", "r") if how == "criteria" else ("--run", luckiest)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("reader", ["report", "replay"])
 @pytest.mark.parametrize("how", ["runs", "criteria", "cases"])
 def test_the_luckiest_of_forty_runs_criteria_or_renamed_cases_passes_no_gate_on_accuracy(

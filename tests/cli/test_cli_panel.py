@@ -16,10 +16,11 @@ from judgeharness_integrations.verdictlog import VerdictRow, write_log
 THIRD = replace(STRONG, name="third", easy=0.8, hard=0.8)
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weak = replace(CHEAP, easy=0.8)
-    return write_log(rows_of((weak, replace(STRONG, easy=0.8, hard=0.8), THIRD)), tmp_path / "log.jsonl")
+    rows = rows_of((weak, replace(STRONG, easy=0.8, hard=0.8), THIRD))
+    return write_log(rows, tmp_path_factory.mktemp("panel") / "log.jsonl")
 
 
 def panel_of(log: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
@@ -54,10 +55,12 @@ def test_how_alike_members_err_and_what_they_cost_stand_beside_it(
     ]
 
 
+@pytest.mark.slow
 def test_members_are_the_judges_that_are_named(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert panel_of(log, capsys, "--judge", "third", "--judge", "strong")["members"] == ["strong", "third"]
 
 
+@pytest.mark.slow
 def test_a_panel_without_labels_says_that_its_errors_are_not_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +84,7 @@ def test_a_panel_is_shown_with_its_members(log: Path, capsys: pytest.CaptureFixt
     assert "what members cost" in told
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
@@ -150,6 +154,7 @@ def test_the_report_of_a_run_shows_its_panel_in_every_format(
     assert [("what members cost" in one, "panel of" in one) for one in shown] == [(True, True)] * 3
 
 
+@pytest.mark.slow
 def test_the_report_of_one_member_shows_no_panel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path) == 0
     capsys.readouterr()

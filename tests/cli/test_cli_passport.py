@@ -143,6 +143,7 @@ def test_a_log_of_the_same_stem_is_not_touched(command: Command, config: Path, t
     assert Passport.load(tmp_path / "odd.sqlite").granted
 
 
+@pytest.mark.slow
 def test_another_judge_or_other_cases_begin_an_interrupted_passport_anew(
     command: Command, config: Path, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_keys_of_runs_are_named(command: Command, config: Path) -> None:
     ) in ran.err
 
 
+@pytest.mark.slow
 def test_judges_are_counted_among_the_candidates_on_their_labels(
     command: Command, config: Path, tmp_path: Path
 ) -> None:
@@ -233,6 +235,7 @@ def people(number: int) -> list[str]:
     return ["PASS"] * passes + ["FAIL"] * (10 - passes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [False, True])
 def test_labels_of_several_annotators_are_shares(command: Command, tmp_path: Path, *, rows: bool) -> None:
     log, golds = write_log(answers(200, lambda _: None), tmp_path / "log.jsonl"), tmp_path / "golds.jsonl"
@@ -259,6 +262,7 @@ def test_a_decision_is_right_where_most_annotators_gave_it() -> None:
     assert question.certified, question.trust
 
 
+@pytest.mark.slow
 def test_cases_with_the_labels_of_several_annotators_are_shares(command: Command, config: Path, tmp_path: Path) -> None:
     cases = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     lines = [case | {"gold": [*4 * [case["gold"]], "FAIL"]} for case in cases]

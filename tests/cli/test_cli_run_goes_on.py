@@ -86,6 +86,7 @@ def test_a_complete_run_costs_nothing_and_is_written_down_again(
     assert (out / "results.jsonl").read_text().count("\n") == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -84,6 +84,7 @@ def calibrated(command: Command, folder: Path, *options: str) -> Callable[..., A
     return run
 
 
+@pytest.mark.slow
 def test_a_stratum_that_nobody_named_is_seen(command: Command, folder: Path) -> None:
     """The judge is right on easy cases alone, of which the run has few; decisions and lengths are as they were."""
     ran = calibrated(command, folder)("harder", "--require-calibration")

@@ -95,6 +95,7 @@ def test_a_report_of_a_stopped_run_gives_the_number_and_the_evidence_of_its_own_
             assert told.json["gates"]["checks"][0][name] == ran.json["gates"]["checks"][0][name]
 
 
+@pytest.mark.slow
 def test_a_report_of_a_stopped_run_has_no_other_interval_of_the_gated_number_than_its_gate(
     command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +216,7 @@ def test_a_run_cut_off_in_the_order_of_its_file_is_no_random_sample(command: Com
     assert other.code == USAGE
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", ["results", "results/verdicts.jsonl", "results/verdicts.sqlite"])
 def test_a_replay_of_a_run_cut_off_counts_the_cases_that_were_never_asked(
     command: Command, place: Path, source: str
@@ -329,6 +331,7 @@ def test_a_comparison_of_a_stopped_run_says_so(command: Command, place: Path) ->
     assert command("compare", "whole", "whole", "--json", "--permutations", 20).json["stopped"] == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("gate", "harness", "reason"), [
     ("accuracy>=0.8", {}, "no case holds a gold label"),
     ("consistency>=0.8", {}, "one sample a case agrees with itself"),
@@ -503,6 +506,7 @@ def test_the_log_of_a_stopped_run_knows_the_stop_in_every_command(
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "rows.jsonl.gz"])
 def test_rows_copied_out_of_the_folder_know_that_a_gate_ended_their_run(
     command: Command, place: Path, name: str
@@ -519,6 +523,7 @@ def test_rows_copied_out_of_the_folder_know_that_a_gate_ended_their_run(
         assert "was asked until its own gate is settled, and an interval over a fixed number of cases" in words(ran.out)
 
 
+@pytest.mark.slow
 def test_rows_copied_out_of_the_folder_know_of_cases_that_a_budget_left_out(command: Command, place: Path) -> None:
     assert command("run", configured(place), "--yes", "--budget-calls", 120).code == NOT_GRADED
     rows = read_log(place / "results" / "verdicts.jsonl")
@@ -534,6 +539,7 @@ def test_rows_copied_out_of_the_folder_know_of_cases_that_a_budget_left_out(comm
     assert "nothing here says how many cases were to be asked" in words(whole.out)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "ended_by"),
     [(("--until", "pass_rate>=0.5"), {"gate"}), (("--budget-calls", 120), {"budget_exhausted"}), ((), {None})],

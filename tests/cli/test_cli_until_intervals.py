@@ -103,6 +103,7 @@ def test_accuracy_of_a_stopped_run_is_one_number_and_answers_in_flight_do_not_co
     assert told in words(command("report", out, "--no-step-summary").out)
 
 
+@pytest.mark.slow
 def test_without_a_gate_on_it_accuracy_of_a_stopped_run_has_no_interval(
     command: Command, stopped: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -152,6 +153,7 @@ def test_gates_that_checked_nothing_leave_numbers_of_another_rule_as_they_are() 
         assert (entry.stopped, entry.accuracy_interval, told) == (True, None, "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("gate", ["abstention<=0.3", "rate(FAIL)<=0.4", "coverage>=0.5", "pass_rate>=0.4"])
 def test_every_gated_number_of_a_stopped_run_has_the_sequence_of_its_gate(
     command: Command, tmp_path: Path, stopped: Callable[..., Any], gate: str

@@ -103,6 +103,7 @@ answers = st.sampled_from(["A", "B", "TIE", None])
 three = st.lists(answers, min_size=2, max_size=3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "rule", ["majority", "strict_majority", "supermajority(2/3)", "abstain_on_disagreement", "majority | median"]
 )
@@ -126,6 +127,7 @@ def test_pairs_change_places_within_their_order(rule: str, both: list[tuple[Any,
 scores = st.lists(st.sampled_from([1, 2.5, 3, 4, 9, None]), min_size=2, max_size=4).filter(any)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rule", ["median", "mean", "trimmed_mean(0.3)", "median(pass_at=3)", "mean(pass_at=2.5)"])
 @settings(max_examples=12)
 @given(before=scores, after=scores)

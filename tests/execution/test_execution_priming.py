@@ -227,6 +227,7 @@ def kept(results: list[HarnessResult]) -> list[Any]:
     return sorted((*row.key, row.verdict, row.outcome, row.swapped) for one in results for row in one.rows)
 
 
+@pytest.mark.slow
 def test_levers_change_no_verdict() -> None:
     with ProviderServer(PrefixCache(latency_s=0.0, flex=False)) as server:
         cases = long_pairs(16, words=200)

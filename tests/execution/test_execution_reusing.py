@@ -187,6 +187,7 @@ def test_a_calibration_that_was_cut_off_goes_on(log: SqlLog) -> None:
     assert judge.calls == 6
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("identity", [JudgeIdentity(name="judge"), None], ids=["known", "unknown"])
 @pytest.mark.parametrize(
     ("changes", "said"),

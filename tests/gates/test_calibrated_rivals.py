@@ -54,6 +54,7 @@ def checks(report: RunReport, gate: str) -> list[GateCheck]:
     return list(check_gates(report, [gate]).checks)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", GATES)
 def test_each_of_several_judges_on_the_same_labels_has_a_simultaneous_interval(name: str) -> None:
     (alone,) = checks(run_of(a=calibrated()), f"{name}>=0.1")

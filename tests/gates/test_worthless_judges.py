@@ -246,6 +246,7 @@ def constant_run(**facts: Any) -> RunReport:
     return run_report([case(f"c{n}", ["PASS"] * 3, gold="FAIL" if n % 50 < 3 else "PASS", **facts) for n in range(400)])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("gate", "options"),
     [

@@ -62,6 +62,7 @@ def test_a_text_cannot_silence_the_verdicts_it_dislikes() -> None:
     assert {grammar.last_bracketed(f"So.\n[[{n}]]", judged=judged) for n in range(1, 11)} == set(range(1, 11))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [

@@ -110,6 +110,7 @@ def test_a_model_without_tools_is_asked_for_text() -> None:
         complete(named)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "ended"),
     [
@@ -127,6 +128,7 @@ def test_answers_that_ended_early_say_so(openai_server: Serve, reply: Reply, end
         assert answer.output_tokens  # it was paid for
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", ["Here you are: {", '{"sketch": "half', '{"sketch": "so", "turn": 2'])
 @pytest.mark.parametrize("output", ["auto", "json_mode"])
 def test_an_answer_that_is_no_json_is_text_and_nobody_completes_it(

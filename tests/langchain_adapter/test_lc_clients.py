@@ -311,6 +311,7 @@ def test_connections_are_closed_with_the_client_they_stand_for(openai_server: Se
     run_sync(asyncio.wait_for(later(), 30))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("provider", MODELS)
 def test_connections_are_closed_with_the_loop(
     openai_server: Serve, provider: str, monkeypatch: pytest.MonkeyPatch

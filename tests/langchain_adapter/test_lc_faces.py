@@ -153,6 +153,7 @@ def test_question_answering_evaluates_examples_and_predictions(
     assert (kept, kept.harness["verdict"]) == (answers[0][output], "PASS")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "text"),
     [

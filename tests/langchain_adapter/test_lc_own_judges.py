@@ -116,6 +116,7 @@ def test_a_model_without_structured_output_is_asked_for_text() -> None:
         PairwiseJudge(model, output="structured")._with_schema(model, ("A", "B"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("status", "message"),
     [
@@ -254,6 +255,7 @@ def test_several_criteria_in_one_call(openai_server: Serve) -> None:
     assert (answer["value"], answer["score"], answer["harness"]["status"]) == (None, None, "abstained")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "outcomes"),
     [

@@ -20,6 +20,7 @@ CASE = AnswerCase(case_id="c", output="an answer")
 OTHER_PROMPT = ChatPromptTemplate.from_messages([("human", "Say otherwise: {text}")])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "words"),
     [

@@ -69,6 +69,7 @@ def test_a_judge_is_asked_and_billed_at_the_tier_of_the_configuration(openai_ser
     assert run_report([result]).judges[0].warnings == ()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("refusal", [NO_ROOM, NO_TIER, Reply.status(503)], ids=["429", "400", "503"])
 def test_what_a_tier_refuses_the_standard_one_answers_at_once(
     openai_server: Serve, tmp_path: Path, refusal: Reply

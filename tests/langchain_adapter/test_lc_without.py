@@ -50,6 +50,7 @@ def test_without_langchain_the_package_imports_and_says_what_to_install() -> Non
     assert shown == f"langchain (langchain_core) is not installed: {line}"
 
 
+@pytest.mark.slow
 def test_without_decision_models_the_error_names_the_extra_that_brings_them() -> None:
     shown = run(
         ["langchain_core.decisions", "langchain_openai.decisions"],

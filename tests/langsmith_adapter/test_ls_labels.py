@@ -173,6 +173,7 @@ def test_what_is_no_label_is_counted(server: LangSmithServer, client: Client) ->
 # Labels and numbers
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("said", "options", "expected"),
     [

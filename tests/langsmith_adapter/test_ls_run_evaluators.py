@@ -328,6 +328,7 @@ def a_child(**changes: Any) -> Run:
     return cast("Run", a_run().model_copy(update={"name": "search", **changes}))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("judge", "before", "after"),
     [

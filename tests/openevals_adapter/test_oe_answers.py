@@ -63,6 +63,7 @@ def test_unusable_answers_of_an_openai_client(openai_server: Serve, reply: Reply
     assert server.calls == 6
 
 
+@pytest.mark.sampled(2)
 @FACTORIES
 @pytest.mark.parametrize("failure", [Reply.status(503, retry_after_ms=1), Reply.malformed()])
 def test_a_call_that_failed_is_tried_again(openai_server: Serve, factory: Any, failure: Reply) -> None:

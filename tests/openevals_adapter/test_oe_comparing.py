@@ -119,6 +119,7 @@ def test_aggregated_keys(factory: Any, aggregator: Any, score: float, verdict: A
     assert answer["metadata"]["verdict"] == verdict
 
 
+@pytest.mark.sampled(2)
 @FACTORIES
 @pytest.mark.parametrize("key", ["bio", "bio_0"], ids=["one", "several"])
 def test_a_rubric_has_only_its_own_keys_perturbed(openai_server: Serve, factory: Any, key: str) -> None:
@@ -247,6 +248,7 @@ def test_a_function_of_ones_own_is_sampled() -> None:
     assert harness_judge(same).judge.asked_once is None
 
 
+@pytest.mark.sampled(2)
 @FACTORIES
 @pytest.mark.parametrize("rubric", [None, RUBRIC])
 def test_json_match_is_given_no_inputs_as_langsmith_gives_it_none(

@@ -35,6 +35,7 @@ def answering(request: Request) -> Reply:
     return Reply.json({"reasoning": "ok", "preferred": "TIE"}) if "preferred" in schema else scored(score=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("evaluator", "options", "criterion", "verdict"),
     [

@@ -71,6 +71,7 @@ def test_a_judge_that_likes_formats_abstains(openai_server: Serve, factory: Any)
     assert (answer["metadata"]["status"], answer["metadata"]["verdict"]) == ("abstained", "ABSTAIN")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("score", [pytest.param(True, id="truth"), 0.25])
 @FACTORIES
 def test_one_unperturbed_sample_equals_the_bare_judge(openai_server: Serve, factory: Any, score: Any) -> None:

@@ -138,6 +138,7 @@ def test_a_case_is_told_by_all_it_is_given(openai_server: Serve) -> None:
     assert len({judge(**call)["metadata"]["harness"]["case_id"] for call in calls}) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("outputs", [["a"], ["a", "b", "c"], "ab", None, {"a": 1, "b": 2}])
 def test_anything_but_two_answers_is_refused(openai_server: Serve, outputs: Any) -> None:
     judge = create_harnessed_pairwise_judge(judge=chat_model(openai_server([preferring("A")])))

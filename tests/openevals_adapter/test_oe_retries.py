@@ -48,6 +48,7 @@ def test_a_wrapped_client_stays_wrapped(openai_server: Serve) -> None:
     assert asked == ["gpt-4o-test"] * 6
 
 
+@pytest.mark.sampled(3)
 @CLIENTS
 @pytest.mark.parametrize("reply", [Reply.garbage(), Reply.empty(), Reply.malformed()])
 def test_a_reply_of_a_client_that_is_none_is_a_failed_call_and_asked_for_again(

@@ -32,6 +32,7 @@ LANGCHAIN = [
 ]
 
 
+@pytest.mark.sampled(3)
 @FACTORIES
 @pytest.mark.parametrize("outputs", [OPENAI, LANGCHAIN, {"messages": OPENAI}], ids=["openai", "langchain", "dict"])
 def test_only_what_the_assistant_says_is_perturbed(openai_server: Serve, factory: Any, outputs: Any) -> None:
@@ -56,6 +57,7 @@ def test_it_keeps_its_reference_and_its_extras(openai_server: Serve) -> None:
     assert harness_judge(bare)(outputs=OPENAI)["score"] == 0.5
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -15,6 +15,7 @@ def beta_components(a: float, b: float) -> tuple[float, Components]:
     return mean, Components(cases=between, repetitions=mean * (1 - mean) - between)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("a", "b"), [(2.0, 1.0), (0.5, 0.3), (8.0, 8.0)])
 @pytest.mark.parametrize("samples", [1, 4, 5])
 def test_the_risk_is_what_a_simulation_finds(a: float, b: float, samples: int) -> None:

@@ -160,6 +160,7 @@ def test_it_asks_about_answers_of_another_model_and_when_it_is_too_old(passport:
     assert passport.act(SURE, now=NOW + timedelta(days=31)) == ASK
 
 
+@pytest.mark.slow
 def test_each_of_several_candidates_is_tested_at_a_part_of_the_level() -> None:
     cases = planted_cases(300)
     one, ten = (PassportOffice(PlantedJudge(), cases, bars=Bars(candidates=count)).take() for count in (1, 10))
@@ -249,6 +250,7 @@ def test_a_runs_folder_is_reported_by_the_passport_it_keeps(folder: Path) -> Non
         (folder.parent / "gone.json").rename(folder.parent / "passport.json")
 
 
+@pytest.mark.slow
 def test_a_runs_folder_is_replayed_by_the_passport_it_keeps(folder: Path, command: Command) -> None:
     name = json.loads((folder / "summary.json").read_text())["rule"]
     told = command("replay", folder, "--rule", name, "--json")

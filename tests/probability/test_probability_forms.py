@@ -105,6 +105,7 @@ def test_cases_of_a_cluster_count_as_one() -> None:
     assert many.change.low == pytest.approx(alone.change.low)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("retested", [50, 10, 3])
 def test_forms_that_differ_by_noise_alone_bound_nothing(retested: int) -> None:
     lows = [study(seed, shift=0, retested=retested).excess.low for seed in range(300)]

@@ -221,6 +221,7 @@ def test_the_choice_is_made_out_of_fold_and_said() -> None:
 PLANTS = [{"slope": 2.0}, {"slope": 2.0, "bias": 0.8}, {"slope": 0.5, "bias": -0.5}, {"bias": 1.0}, {"slope": 1.0}]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("plant", PLANTS, ids=str)
 def test_the_true_error_after_the_map_is_below_three_hundredths(plant: dict[str, float]) -> None:
     errors = []

@@ -49,6 +49,7 @@ def test_the_error_is_the_weighted_gap_of_the_curve() -> None:
     assert error.excess.value == pytest.approx(error.ece - error.perfect)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "expected"), [(60, 0.137), (150, 0.088), (500, 0.048)])
 def test_a_perfect_judge_shows_a_plug_in_error(n: int, expected: float) -> None:
     """Known from public experience for 15 bins of equal mass; how spread the probabilities were there is not."""
@@ -62,6 +63,7 @@ def test_a_perfect_judge_shows_a_plug_in_error(n: int, expected: float) -> None:
     assert np.mean(shown) == pytest.approx(error.perfect, rel=0.05)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [100, 500])
 def test_the_excess_of_a_perfect_judge_holds_0(n: int) -> None:
     errors = [calibration_error(planted(n, seed)[0], seed=seed) for seed in range(200)]
@@ -70,6 +72,7 @@ def test_the_excess_of_a_perfect_judge_holds_0(n: int) -> None:
     assert all(error.excess.high >= max(0.0, error.excess.value) for error in errors if error.excess.high is not None)
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_excess_holds_the_true_error() -> None:
     truth = float(
         np.abs(sigmoid(2 * (z := np.random.default_rng(0).normal(0, 1.5, 100_000)) + 0.8) - sigmoid(z)).mean()

@@ -17,7 +17,7 @@ WORTHLESS = ("constant", "base_rate", "shuffled", "certain")
 
 @pytest.mark.parametrize("kind", WORTHLESS)
 def test_a_worthless_judge_fails(kind: str) -> None:
-    for seed in range(8):
+    for seed in range(2):
         found = assess(worthless(kind, 100, seed), seed=seed)
         assert not found.passes
         assert any("skill over the base rate" in reason for reason in found.reasons)
@@ -47,6 +47,7 @@ def test_a_good_judge_that_is_overconfident_passes_with_its_map_alone() -> None:
     assert sum(point.n for point in found.mapped.curve) == 500
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("plant", [{"slope": 2.0}, {"slope": 2.0, "bias": 0.8}, {"slope": 0.5, "bias": -0.5}], ids=str)
 def test_the_excess_error_out_of_fold_holds_0(plant: dict[str, float]) -> None:
     errors = [assess(planted(500, seed, **plant)[0]).mapped.calibration for seed in range(12)]  # type: ignore[arg-type]
@@ -71,6 +72,7 @@ def test_a_judge_of_three_options_is_measured() -> None:
     assert found.map.temperature == pytest.approx(0.5**-1, rel=0.35)
 
 
+@pytest.mark.slow
 def test_a_judge_with_little_skill_is_told_how_many_labels_would_show_it() -> None:
     weak = {"slope": 2.0, "spread": 0.8}
     found = [assess(planted(100, seed, **weak)[0]) for seed in range(12)]  # type: ignore[arg-type]

@@ -109,6 +109,7 @@ def test_a_log_that_cannot_be_surveyed_is_refused_in_a_sentence(rows: list[Verdi
         survey(rows)
 
 
+@pytest.mark.slow
 def test_what_both_orders_buy_on_llmbar_is_in_the_goldens(llmbar: Survey) -> None:
     for one in llmbar.judges:
         golden = GOLDEN[one.judge]

@@ -46,6 +46,7 @@ def test_an_unchanged_noisy_model_alarms_in_5_of_100_years_at_most(model: dict[s
     assert np.mean([(move_evidence(days) >= 20).any() for days in years]) <= 0.05
 
 
+@pytest.mark.slow
 def test_an_unchanged_noisy_model_seldom_alarms() -> None:
     alarms = [(move_evidence(asked(60, seed)) >= 20).any() for seed in range(60)]
     assert np.mean(alarms) <= 0.1
@@ -69,6 +70,7 @@ def test_two_days_cannot_tell_a_change_from_noise_and_a_third_can() -> None:
     assert move_evidence(np.stack([same, same, moved]))[-1] >= 20
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("begins", [3, 10, 60])
 @pytest.mark.parametrize(("noise", "shift"), [(0.05, 0.5), (0.0, 0.5), (0.05, 0.25)])
 def test_a_model_that_moved_is_named_within_two_days(begins: int, noise: float, shift: float) -> None:

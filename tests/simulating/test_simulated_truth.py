@@ -184,6 +184,7 @@ def is_after(probe: str, row: VerdictRow, before: object) -> Callable[[object], 
     return lambda said: said != loses if probe.startswith("sentinel") else said == wanted
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("probe", ["injection.role_play", "authority"])
 @pytest.mark.parametrize("name", ["pairwise", "graded", "scores"])
 def test_attacks_succeed_as_often_as_they_are_obeyed_and_by_noise(name: str, probe: str) -> None:

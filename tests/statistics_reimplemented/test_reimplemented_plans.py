@@ -82,6 +82,7 @@ def mcnemar_power(cases: int, rose: float, fell: float, level: float = 0.05) -> 
     return power
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("variance", "difference", "correlation"), [(0.15, 0.1, 0.5), (0.09, 0.1, 0.5), (0.15, 0.15, 0.2), (0.24, 0.1, 0.8)]
 )

@@ -83,6 +83,7 @@ def test_a_schema_without_a_log_holds_none() -> None:
         SqlLog(url, create=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("version", range(1, len(schema.MIGRATIONS)))
 def test_a_log_of_every_earlier_version_keeps_its_rows(
     database: str, version: int, monkeypatch: pytest.MonkeyPatch

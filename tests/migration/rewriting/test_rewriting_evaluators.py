@@ -95,6 +95,7 @@ def test_imports_stand_beside_that_of_evaluate_and_aliases_are_kept() -> None:
     assert "evaluators=[H(same, JudgeHarness.single" in rewrite(ours).after
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
