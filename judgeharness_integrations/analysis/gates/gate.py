@@ -20,6 +20,10 @@ GATES_SCHEMA = "judgeharness.gates/1"
 REQUIRE_CALIBRATION: Final = "require_calibration"  # the gate that is on no metric
 NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"
 STOPPED: Final = "was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
+TAKEN_FOR_WHOLE: Final = (
+    "nothing here says how many cases were to be asked, nor whether a gate ended it, as the folder of a run does: "
+    "these are taken for all of them"
+)
 NEAR_THE_BAR: Final = (
     "a gate by run --until may be looked at after every case: it asks few cases far from its bar and more than a fixed "
     "number near it (a true rate of .95 against a bar of .9: about 260, where 246 are found with 80 % power; .85 "

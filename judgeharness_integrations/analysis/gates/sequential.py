@@ -25,8 +25,7 @@ from judgeharness_integrations.analysis.sequential import (
 )
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-from .alone import TAKEN_FOR_WHOLE
-from .gate import NOT_DRAWN, About, AskingOrder, Expression, GateCheck, GateReport, number
+from .gate import NOT_DRAWN, TAKEN_FOR_WHOLE, About, AskingOrder, Expression, GateCheck, GateReport, number
 from .metrics import CASE_VALUES, CriterionCases, Measured, case_value, measure
 
 if TYPE_CHECKING:
