@@ -203,7 +203,7 @@ def test_facts_of_every_documented_comparison_are_told() -> None:
         "of the scores' range",
         "judges only before",
         "criteria only after",
-        "noise: not told",
+        "noise: not measured",
         "whose answers one run took over",
         "whose samples are copies",
         "more than 100,000",
