@@ -337,7 +337,7 @@ def certificate_finding(certificate: Certificate, *, before: Sequence[str] = (),
 def _answer(certificate: Certificate) -> str:
     judge = safe_text(certificate.judge)
     if not certificate.granted:
-        return f"{judge}: no decision is certified: these labels do not show that any {promise_text(certificate)}"
+        return f"{judge}: nothing is certified: it is not shown that its decisions {promise_text(certificate)}"
     covered, cases = (sum(getattr(one, name) for one in certificate.selections) for name in ("covered", "cases"))
     return f"{judge}: {covered:,} of {counted(cases, 'decision')} need no second look: they {promise_text(certificate)}"
 

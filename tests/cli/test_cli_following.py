@@ -126,6 +126,6 @@ def test_after_a_refusal_further_cases_of_a_run_are_labelled(
     (folder / "gold.csv").write_text("case_id,gold\nc1,A\nc2,B\n")
     ran = command(*asked, "gold.csv")
     assert (ran.code, next_of(ran)) == (1, ["audit", "my run"])
-    assert ran.out.startswith("good: no decision is certified: these labels do not show that any agree with people ")
+    assert ran.out.startswith("good: nothing is certified: it is not shown that its decisions agree with people ")
     assert "next: " not in command(*asked, "cases.csv").out  # every case has a label: only other cases would help
     assert "next: " not in command("certify", folder / "my run" / "results.jsonl", "--source", "human").out

@@ -49,7 +49,6 @@ __all__ = [
     "CascadeReport",
     "CascadeStep",
     "StepCount",
-    "asked_after",
     "cascade_log",
     "certify_cascade",
 ]
