@@ -169,8 +169,12 @@ def _against(report: RunReport, section: JudgeSection, checks: Sequence[GateChec
             yield "no" if one.controls.worse else "not shown", _about(name, _no_better(one.controls, one.controls.best))
     if section.calibrated and section.calibration is not None:
         yield from _beside_nothing(section, section.calibration)
-    yield from (("no", f"it fails the gate {one.gate}") for one in checks if one.status == "failed")
-    yield from (("not shown", f"{one.gate} was not measured") for one in checks if one.status == "not_measured")
+    for check in checks:
+        if check.status == "failed":
+            yield "no", f"it fails the gate {check.gate}"
+    for check in checks:
+        if check.status == "not_measured":
+            yield "not shown", f"{check.gate} was not measured"
     for name, one in criterion_names(section, alone=""):
         if _leans(one, stopped=report.stopped):
             yield "no", _about(name, "it has a position bias")
