@@ -73,6 +73,7 @@ def narrow(judge: tuple[float, float, float], labels: tuple[int, int], width: fl
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("rate", "q1", "q0", "width"),
     [(0.6, 0.9, 0.8, 0.12), (0.05, 0.9, 0.95, 0.08), (0.02, 0.85, 0.97, 0.06), (0.5, 0.99, 0.98, 0.08)],
@@ -89,6 +90,7 @@ def test_the_printed_interval_is_as_narrow_as_wanted_in_as_many_studies(
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 def test_other_divisions_of_labels_do_no_better() -> None:
     found = corrected_labels(rate=0.6, sensitivity=0.9, specificity=0.8, cases=5000, width=0.12)
     assert found.positives is not None
@@ -112,6 +114,7 @@ def test_the_interval_is_widest_where_the_judge_errs_more_often(
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.parametrize("rate", [0.2, 0.3])
 def test_a_corrected_rate_planned_after_a_pilot_is_as_narrow_as_assured(rate: float) -> None:
     """The luck of the pilot counts: planned on all rates it leaves plausible, .73 were as narrow as assured in .8."""
