@@ -197,7 +197,8 @@ def test_two_answers_stand_side_by_side_with_what_differs_marked(chromium: Brows
         assert page.locator(".pair .prose").all_inner_texts() == [texts["output"], texts["output_b"]]
         heads = page.locator("tr.opened section").first.locator("h4").all_inner_texts()
         assert heads == ["Input", "Answer A", "Answer B", "Context"]
-        left, right = (page.locator(".pair > div").nth(place).bounding_box() or {} for place in (0, 1))
+        places = "() => [...document.querySelectorAll('.pair > div')].map(e => e.getBoundingClientRect().toJSON())"
+        left, right = page.evaluate(places)  # at one moment, as the page is still on its way to the case
         assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
         assert page.locator("tr.opened a").get_attribute("href") == "#case-c"
         assert page.locator(".reasons .of").all_inner_texts() == ["no reasons in the log"] * 2
