@@ -47,6 +47,7 @@ FINGERPRINT = "the fingerprint of a `callable:` with a `model:`, once: calibrate
 OWN_RULE = "the rule a run was asked with was fixed before its samples, also where its log is folded again"
 TENENBEIN = "`corrected-rate` recommends double sampling; the delta interval is withheld where counts are below ten"
 CONTROLS = "`check` prints what judges that read nothing get on the same cases, and says where a judge is not better"
+REASONS = "why a property of a judge passes or fails is said in other words"
 EVERY_JUDGE = "every judge of a log that decided about the labels is a candidate"
 SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversations were scored"
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
@@ -162,7 +163,11 @@ READS = [
         "corrected-rate runs/graded/verdicts.jsonl --judge polite --rule majority --calibration calibration.json",
         {"estimates.*": TENENBEIN, "notes": TENENBEIN, "rule_fixed": OWN_RULE},
     ),
-    Read("check-log", "check --log checked/verdicts.jsonl", {"judges.0.notes": CONTROLS}),
+    Read(
+        "check-log",
+        "check --log checked/verdicts.jsonl",
+        {"judges.0.notes": CONTROLS, "judges.0.properties.*.reason": REASONS},
+    ),
     Read("audit-status", "audit bench --status"),
     Read(
         "benchmark-rank",

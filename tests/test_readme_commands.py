@@ -52,7 +52,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_first_line_and_the_five_commands_run_as_they_stand(tmp_path: Path) -> None:
     folder = tmp_path / "clone"
     clone(folder)
-    (demo,) = commands("in seconds:")
+    (demo,) = commands("calls no model:")
     install, scan, migrate, measure, report = commands("in five commands")
 
     shown = run(demo, folder)

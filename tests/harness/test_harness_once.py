@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.judging import judge as judging
+from judgeharness_integrations.judging import adapters
 from judgeharness_integrations.judging.adapters import as_judge
 from judgeharness_integrations.judging.judge import in_thread
 from judgeharness_integrations.redacting import redactor
@@ -37,7 +37,7 @@ def test_an_evaluation_leaves_nothing_to_the_garbage_collector() -> None:
 
 def test_a_judge_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    monkeypatch.setattr(judging, "_check_takes_one", lambda *told: looked.append(told[1]))
+    monkeypatch.setattr(adapters, "check_takes_one", lambda *told: looked.append(told[1]))
     judge = ScriptedJudge(["PASS"], name="once")
     assert as_judge(judge) is as_judge(judge) is judge
     assert looked == ["once"]
