@@ -70,7 +70,7 @@ def test_on_point_estimates_the_value_decides_and_that_is_said() -> None:
     report = check_gates(passes(93, 7), Gates(fail_under=("pass_rate>=0.9", "pass_rate>=1"), point_estimates=True))
     assert [check.status for check in report.checks] == ["passed", "failed"]
     assert all("the value alone is" in check.reason for check in report.checks)
-    assert report.point_estimates
+    assert (report.point_estimates, report.basis) == (True, "on point estimates")
     assert report.checks[1].more_cases is None
 
 

@@ -306,6 +306,7 @@ def test_each_control_has_a_name_in_words(name: str, says: str, words: str) -> N
     assert shown == words.replace("not better", "not shown to be better").replace("50 %", "mean error 0.5")
     unmeasured = Controls(value=0.5, n=20, scored=False, listed=(replace(control, advantage=None, value=None),))
     assert unmeasured.caution == ""
+    assert unmeasured.standing == ""
 
 
 def test_every_format_says_it_where_the_answer_stands() -> None:

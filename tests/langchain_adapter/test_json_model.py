@@ -18,7 +18,7 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.usage import Price, billed
 from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.folder import Journal
-from judgeharness_integrations.judging import chatmodels
+from judgeharness_integrations.judging import adapters
 from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
 from judgeharness_integrations.judging.execution.attempting import CallPolicy
 from judgeharness_integrations.judging.execution.loop import run_sync
@@ -213,7 +213,7 @@ def test_what_is_no_chat_model_is_refused() -> None:
 def test_a_model_by_its_spec(openai_server: Serve) -> None:
     server = openai_server([Reply.tool_call("plan", PLAN)])
     options = {"base_url": f"{server.url}/v1", "api_key": "test", "max_retries": 0, "output": "function_calling"}
-    model = chatmodels.chat_model("openai:gpt-4o", options)
+    model = adapters.chat_model("openai:gpt-4o", options)
     assert model.name == "gpt-4o"
     assert complete(model).parsed == PLAN
     assert "output" not in server.requests[0].body
