@@ -18,10 +18,10 @@ from judgeharness_integrations.analysis.spending import Prices, stored_prices, u
 from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_integrations.reporting.runlist import runs_section
 from judgeharness_integrations.reporting.terminal import console, show_section, table
-from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, safe_text
+from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, listed, safe_text
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
 from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import BY_GATE, log_of, marks_of_run
+from judgeharness_integrations.verdictlog.runfolder import BY_GATE, LOG, log_of, marks_of_run
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 from judgeharness_integrations.verdictlog.sql.rows import failed_of
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
@@ -62,8 +62,10 @@ def list_runs(request: RunsRequest) -> None:
     if isinstance(where, Path) and where.is_dir():
         where = log_of(where)
     if isinstance(where, Path) and not where.exists():
+        inside = sorted(one.parent.name for one in where.parent.glob(f"*/{LOG}"))
+        held = f"runs stand in {listed(inside)}: name one of these, or give" if inside else "give"
         raise UsageError(
-            f"{shown(where)}: there is no log; give the folder of a run, a .sqlite file or the URL of a log."
+            f"{shown(where)}: there is no log; {held} the folder of a run, a .sqlite file or the URL of a log."
         )
     with SqlLog(where, create=False) as log:
         if request.cancel is not None:

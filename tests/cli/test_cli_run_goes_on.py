@@ -173,6 +173,13 @@ def test_where_there_is_no_log_one_sentence_says_so(command: Command, folder: Pa
     assert ran.err.endswith("there is no log; give the folder of a run, a .sqlite file or the URL of a log.\n")
 
 
+def test_of_a_folder_of_runs_they_are_named(command: Command, folder: Path) -> None:
+    for name in ("first", "second"):
+        assert command("run", settings(folder), "--out", folder / "runs" / name).code == 0
+    ran = command("runs", folder / "runs")
+    assert (ran.code, "runs stand in first, second: name one of these, or give the folder of" in ran.err) == (2, True)
+
+
 @pytest.mark.slow
 def test_the_files_of_a_run_that_another_log_holds_are_not_taken_for_it(command: Command, folder: Path) -> None:
     path, out = settings(folder), folder / "out"
