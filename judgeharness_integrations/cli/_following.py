@@ -9,14 +9,16 @@ from shlex import join
 from typing import TYPE_CHECKING, Literal
 
 from judgeharness_integrations.analysis.certifying.cascade import PEOPLE
-from judgeharness_integrations.cli._command import retold
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.verdictlog.runfolder import folder_of
+
+from ._command import retold
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.certifying.cascade import Cascade
     from judgeharness_integrations.analysis.certifying.certificate import Certificate
-    from judgeharness_integrations.cli._label_options import CalibrateRequest, CertifyRequest
+
+    from ._label_options import CalibrateRequest, CertifyRequest
 
 
 @dataclass(frozen=True, kw_only=True)
