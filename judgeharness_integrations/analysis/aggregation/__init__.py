@@ -1,7 +1,6 @@
 """Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
 
-from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
-
+from ..statistics.proportions import sign_test, wilson
 from .curtailing import curtails, needed, settled
 from .folds import Decision, Status, abstained, decided, not_graded
 from .rules import RULE_NAMES, Rule, RuleLike, decide, quorum, rule

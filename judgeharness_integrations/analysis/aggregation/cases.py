@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, REUSED_FROM
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
+from ..calibration.controls import longer_of
 from .curtailing import settled
 from .folds import Decision, abstained, not_graded
 from .grouping import CLUSTER, by_case, is_numeric

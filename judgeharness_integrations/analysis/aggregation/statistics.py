@@ -12,9 +12,9 @@ from operator import mul
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import EXCHANGED, CaseKey, Verdict, VerdictRow, voting
 
+from ..statistics.proportions import sign_test
 from .grouping import Cluster, Clusters
 
 _LARGEST_N: Final = 200

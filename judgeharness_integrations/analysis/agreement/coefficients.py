@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from judgeharness_integrations.analysis.statistics.agreement import chance_corrected
-
+from ..statistics.agreement import chance_corrected
 from .ratings import MOST_CATEGORIES, NO_ITEMS, Ratings, Units, Weights, agreement_weights, pairable
 
 if TYPE_CHECKING:

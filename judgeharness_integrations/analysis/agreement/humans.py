@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.analysis.statistics.agreement import chance_corrected
 from judgeharness_integrations.verdictlog.row import verdict_text
 
+from ..statistics.agreement import chance_corrected
 from .closeness import Ballots, Closeness, Replies
 from .hypothesis import Advantage, Tally, advantage, rejections, t_test
 

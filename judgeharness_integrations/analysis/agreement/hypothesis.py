@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.analysis.statistics.means import t_interval
-from judgeharness_integrations.analysis.statistics.paired import tango_score
-from judgeharness_integrations.analysis.statistics.proportions import clustered_wilson, harmonic, step_up
-
+from ..statistics.means import t_interval
+from ..statistics.paired import tango_score
+from ..statistics.proportions import clustered_wilson, harmonic, step_up
 from .closeness import Ballots, Closeness, Replies, Summed, chunks
 
 if TYPE_CHECKING:

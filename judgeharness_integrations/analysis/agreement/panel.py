@@ -16,10 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, Clusters
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, decide
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.verdictlog.decoding import Record, decode
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
@@ -30,6 +26,11 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
     voting,
 )
+
+from ..aggregation.grouping import CLUSTER, Clusters
+from ..aggregation.rules import Rule, RuleLike, decide
+from ..aggregation.rules import rule as named_rule
+from ..replay import rows_about
 
 _ITEMS = ("case_id", "item", "item_id", "instance", "instance_id", "id", "text_id", "question_id", "document", "text")
 _RATERS = ("judge", "rater", "annotator", "annotator_id", "worker", "worker_id", "coder", "labeler", "author", "model")

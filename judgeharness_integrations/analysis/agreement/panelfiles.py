@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
-from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.verdictlog.decoding import Record, decode
 from judgeharness_integrations.verdictlog.files import open_text, read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
+from ..calibration.items import BINARY, read_golds
+from ..runs.report import RunReport
 from .panel import DEFAULT_RULE, Columns, Panel, annotation_rows, is_log, table_rows
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-
+    from ..aggregation.rules import RuleLike
     from .closeness import ScoreLike
 
 _WHOLE = re.compile(r"[+-]?[0-9]+\.0+")

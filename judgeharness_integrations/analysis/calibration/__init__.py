@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.statistics.agreement import Kappa
-    from judgeharness_integrations.analysis.statistics.means import Estimate
-
+    from ..statistics.agreement import Kappa
+    from ..statistics.means import Estimate
     from .items import Judged, LabelledItem
     from .measure import CriterionCalibration, measure_calibration
     from .rates import ClassRates, Rate, RiskCoverage, RiskPoint, ScoreErrors

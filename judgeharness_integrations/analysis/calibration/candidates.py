@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.analysis.statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
 from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, LONE_SURROGATES, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
@@ -27,6 +26,7 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_to_json,
 )
 
+from ..statistics.agreement import Pair, cohen_kappa, too_rare_for_a_bar
 from .drift import append_line, read_lines
 from .items import ONLY_CRITERION, Judged, LabelledItem, Part, canonical_label
 from .measure import CriterionCalibration, measure_calibration

@@ -9,12 +9,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
-from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, counted
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
+from ..statistics import CONFIDENCE
+from ..statistics.means import Estimate, estimate, z_quantile
+from ..statistics.proportions import wilson_of
 from .rates import Rate
 
 __all__ = [
@@ -350,7 +350,7 @@ def _advantage(found: Sequence[tuple[float, float, Hashable, int]], confidence: 
 
     Else, and where cases are right in a share of their samples, the t interval of the clustered standard error.
     """
-    from judgeharness_integrations.analysis.statistics.paired import tango_interval  # noqa: PLC0415 - loads SciPy
+    from ..statistics.paired import tango_interval  # noqa: PLC0415 - loads SciPy
 
     n, clusters = sum(count for *_, count in found), [cluster for _, _, cluster, _ in found]
     value = math.fsum((first - second) * count for first, second, _, count in found) / n

@@ -9,9 +9,9 @@ from itertools import compress
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.verdictlog.encoding import counted, ends
 
+from ..statistics.means import Z95
 from .estimators import PpiPlusPlus, double_sampling, labels_alone, ppi_plus_plus, prediction_powered, rogan_gladen_both
 from .rates import Rate
 from .rogangladen import Method, RateEstimate, Sample

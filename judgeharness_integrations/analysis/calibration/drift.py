@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_changes, design_of_parts
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import is_number
 
+from ..fingerprint import Fingerprint, design_changes, design_of_parts
 from .driftanswer import DEFAULT_ANCHORS, Answer, Change, Day, Kind, Place, anchor_items, by_place, compared, same_label
 from .items import LabelledItem, simultaneous_alpha
 from .saved import CalibrationReport

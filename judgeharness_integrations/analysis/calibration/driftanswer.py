@@ -13,12 +13,12 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.sequential import drift_evidence
-from judgeharness_integrations.analysis.statistics import means, paired, proportions
-from judgeharness_integrations.analysis.statistics.proportions import holm, sign_test
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
+from ..sequential import drift_evidence
+from ..statistics import means, paired, proportions
+from ..statistics.proportions import holm, sign_test
 from .items import LabelledItem, graded_label, read_golds
 
 Kind: TypeAlias = Literal["labels", "numbers"]

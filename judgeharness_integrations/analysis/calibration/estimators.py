@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.statistics.means import cluster_degrees, clustered_error, t_quantile, z_quantile
-
+from ..statistics.means import cluster_degrees, clustered_error, t_quantile, z_quantile
 from .rates import Rate
 from .rogangladen import Method, RateEstimate, Sample, rogan_gladen
 
@@ -139,7 +138,7 @@ def tenenbein(sample: Sample, *, confidence: float = 0.95) -> DoubleSampling | N
 def _interval(  # noqa: PLR0917 - one call
     hits: _Floats, sizes: NDArray[np.intp], weights: _Floats, total: int, confidence: float, wider: float
 ) -> tuple[float, float]:
-    from judgeharness_integrations.analysis.statistics.proportions import jeffreys  # noqa: PLC0415 - brings SciPy
+    from ..statistics.proportions import jeffreys  # noqa: PLC0415 - brings SciPy
 
     rates = hits / np.maximum(sizes, 1)
     value = float(weights @ rates)

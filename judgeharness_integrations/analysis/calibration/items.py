@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.proportions import bonferroni_level, sidak_confidence
 from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text, verdict_to_json
+
+from ..aggregation.folds import Status
+from ..statistics import CONFIDENCE
+from ..statistics.proportions import bonferroni_level, sidak_confidence
 
 __all__ = [
     "Part",

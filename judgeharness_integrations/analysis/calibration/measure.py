@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
-from judgeharness_integrations.analysis.statistics.means import Z95, Estimate
 from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
+from ..statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
+from ..statistics.means import Z95, Estimate
 from .controls import Controls, controls_of
 from .items import (
     BINARY,

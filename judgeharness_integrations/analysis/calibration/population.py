@@ -8,9 +8,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
 from judgeharness_integrations.verdictlog.encoding import (
     CALL_COLUMNS,
     CHARACTERS,
@@ -26,6 +23,9 @@ from judgeharness_integrations.verdictlog.encoding import (
 )
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, verdict_text
 
+from ..aggregation.folds import Status
+from ..aggregation.grouping import Clusters
+from ..aggregation.rules import PLANNED_SAMPLES
 from .measure import NOT_GRADED
 
 __all__ = [

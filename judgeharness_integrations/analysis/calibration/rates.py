@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Self, cast
 
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
-from judgeharness_integrations.analysis.statistics.proportions import Tally, share_estimate, wilson
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
+from ..statistics.means import Estimate, estimate
+from ..statistics.proportions import Tally, share_estimate, wilson
 from .items import Judged
 
 __all__ = [

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.statistics.means import Z95
 
+from ..statistics.means import Z95
 from .rates import Rate
 
 _NEGLIGIBLE = 1e-12

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.fingerprint import Fingerprint, design_of_parts
-from judgeharness_integrations.analysis.statistics.agreement import Kappa
-from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..fingerprint import Fingerprint, design_of_parts
+from ..statistics.agreement import Kappa
+from ..statistics.means import Estimate
 from .controls import Controls
 from .items import LabelledItem, PartName, simultaneous_level
 from .measure import CriterionCalibration

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
-
+from ..statistics.means import Estimate, estimate
 from .rates import score_errors
 
 _Floats: TypeAlias = NDArray[np.float64]

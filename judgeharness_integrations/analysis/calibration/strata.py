@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from judgeharness_integrations.analysis.statistics.means import effect_of_copies
-from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.encoding import p_text, safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
+from ..statistics.means import effect_of_copies
+from ..statistics.proportions import holm
 from .items import Judged, LabelledItem, cluster_keys
 from .rates import Rate
 

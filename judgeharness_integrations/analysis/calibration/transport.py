@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, is_numeric
-from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.encoding import p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number
 
+from ..aggregation.cases import CaseDecision, case_consistency
+from ..aggregation.grouping import Clusters, is_numeric
+from ..statistics.proportions import holm
 from .items import LabelledItem
 from .population import (
     CHARACTERS,

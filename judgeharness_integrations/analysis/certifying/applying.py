@@ -9,22 +9,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, Withheld, case_consistency, decided_case
-from judgeharness_integrations.analysis.aggregation.folds import averaged
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import samples_planned
-from judgeharness_integrations.analysis.calibration.population import column_text
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.encoding import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, finite_number
 
+from ..aggregation.cases import CaseDecision, Withheld, case_consistency, decided_case
+from ..aggregation.folds import averaged
+from ..aggregation.grouping import by_criterion, is_numeric
+from ..aggregation.rules import samples_planned
+from ..calibration.population import column_text
+from ..calibration.saved import CalibrationState
+from ..calibration.strata import stratum_text
+from ..design import Design
+from ..result import CriterionResult, HarnessResult
 from .certificate import Certificate, promise_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+    from ..probability.maps import ProbabilityMap
 
 COLUMN: Final = "column:"
 PROBABILITY: Final = "probability"

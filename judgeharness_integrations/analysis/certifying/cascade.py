@@ -11,36 +11,30 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_decisions, standing
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters
-from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.calibration.population import CaseFacts, Population, PopulationCount
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.saved import (
-    CalibrationReport,
-    CalibrationState,
-    answer_expiry,
-    load_document,
-    save_document,
-)
-from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.replay.replaying import refuse_several_runs, rows_about, rows_of_judges
-from judgeharness_integrations.analysis.replay.report import replay_state
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.usage import Billed, Usage, known_sum, same_model, summed
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import TOKENS, Verdict, VerdictRow
 
+from ..aggregation.cases import CaseDecision, case_decisions, standing
+from ..aggregation.grouping import Clusters
+from ..aggregation.rules import Rule
+from ..aggregation.rules import rule as named_rule
+from ..calibration.items import read_golds
+from ..calibration.population import CaseFacts, Population, PopulationCount
+from ..calibration.rates import Rate
+from ..calibration.saved import CalibrationReport, CalibrationState, answer_expiry, load_document, save_document
+from ..calibration.strata import stratum_text
+from ..calibration.transport import STOPPED, ShiftTest, shift_test, transported
+from ..replay.replaying import refuse_several_runs, rows_about, rows_of_judges
+from ..replay.report import replay_state
+from ..result import CriterionResult, HarnessResult
+from ..usage import Billed, Usage, known_sum, same_model, summed
 from .applying import withheld
 from .certificate import Certificate, HeldCertificate
 from .measuring import Labels, Wanted, certify
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares
-    from judgeharness_integrations.analysis.spending import Prices
+    from ..probability.forecasts import AnnotatorShares
+    from ..spending import Prices
 
 __all__ = [
     "CASCADE_SCHEMA",
@@ -420,7 +414,7 @@ def _standing(
 
 
 def _count(judge: str, rows: Sequence[VerdictRow], counts: tuple[int, int], prices: Prices | None) -> StepCount:
-    from judgeharness_integrations.analysis.spending import UsageSums, bill_of  # noqa: PLC0415 - loads SQLAlchemy
+    from ..spending import UsageSums, bill_of  # noqa: PLC0415 - loads SQLAlchemy
 
     calls = {(row.run, row.case_id, row.perturbation, row.repetition) for row in rows}
     tokens = {name: known_sum(getattr(row, name) for row in rows) for name in TOKENS[:2]}

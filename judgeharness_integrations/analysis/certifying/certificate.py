@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from judgeharness_integrations.analysis.calibration.population import Population
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState, SavedMeasurement
-from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
-from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, counted, number_text, safe_text
+
+from ..calibration.population import Population
+from ..calibration.saved import CalibrationState, SavedMeasurement
+from ..calibration.strata import stratum_text
+from ..probability.maps import ProbabilityMap
+from ..statistics import POWER
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.shapes import Shape
@@ -165,7 +166,7 @@ class Certificate(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.calibration.savedshape import CertificateShape  # noqa: PLC0415 - pydantic
+        from ..calibration.savedshape import CertificateShape  # noqa: PLC0415 - pydantic
 
         return CertificateShape
 

@@ -11,40 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.cases import (
-    CaseDecision,
-    case_decisions,
-    scores_of,
-)
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CLUSTER,
-    Clusters,
-    by_criterion,
-    is_numeric,
-    without_copies,
-)
-from judgeharness_integrations.analysis.aggregation.rules import Rule, samples_planned
-from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.items import (
-    Judged,
-    check_candidates,
-    check_labels,
-    read_labels,
-    simultaneous_level,
-)
-from judgeharness_integrations.analysis.calibration.measure import measure_calibration
-from judgeharness_integrations.analysis.calibration.population import column_text, population_of
-from judgeharness_integrations.analysis.calibration.strata import selection_by_sureness, selection_of_items
-from judgeharness_integrations.analysis.calibration.transport import (
-    facts_of_decisions,
-    items_of_decisions,
-    labelled_alone,
-    unlike_labelled,
-)
-from judgeharness_integrations.analysis.fingerprint import design_of_rows
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number, verdict_text
 
+from ..aggregation.cases import CaseDecision, case_decisions, scores_of
+from ..aggregation.grouping import CLUSTER, Clusters, by_criterion, is_numeric, without_copies
+from ..aggregation.rules import Rule, samples_planned
+from ..calibration.controls import longer_of
+from ..calibration.items import Judged, check_candidates, check_labels, read_labels, simultaneous_level
+from ..calibration.measure import measure_calibration
+from ..calibration.population import column_text, population_of
+from ..calibration.strata import selection_by_sureness, selection_of_items
+from ..calibration.transport import facts_of_decisions, items_of_decisions, labelled_alone, unlike_labelled
+from ..fingerprint import design_of_rows
 from .applying import PROBABILITY, VOTES, check_numbers, check_score, counted_samples, sureness
 from .certificate import Certificate, Refusal, Selection, Step
 from .sequence import (
@@ -59,8 +38,8 @@ from .sequence import (
 )
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.forecasts import AnnotatorShares, Forecasts, LabelledRows
-    from judgeharness_integrations.analysis.probability.maps import ProbabilityMap
+    from ..probability.forecasts import AnnotatorShares, Forecasts, LabelledRows
+    from ..probability.maps import ProbabilityMap
 
 __all__ = [
     "HALVES",
@@ -300,10 +279,7 @@ def _labelled(rows: Sequence[VerdictRow], wanted: Wanted, shares: AnnotatorShare
     """Return the labelled answers of a criterion, where probabilities are the score and these cases hold some."""
     if wanted.score != PROBABILITY:
         return None
-    from judgeharness_integrations.analysis.probability.forecasts import (  # noqa: PLC0415 - for few
-        labelled_rows,
-        shares_about,
-    )
+    from ..probability.forecasts import labelled_rows, shares_about  # noqa: PLC0415 - for few
 
     labels = shares_about(rows[0].criterion, shares)
     return labelled_rows(rows, labels=labels, clusters=wanted.cluster or CLUSTER)
@@ -311,7 +287,7 @@ def _labelled(rows: Sequence[VerdictRow], wanted: Wanted, shares: AnnotatorShare
 
 def _map(labelled: LabelledRows) -> tuple[ProbabilityMap, frozenset[str]]:
     """Return the map of one half of the labels of a criterion, in whole clusters, and the cases these are of."""
-    from judgeharness_integrations.analysis.probability.report import half_fitted  # noqa: PLC0415 - for few
+    from ..probability.report import half_fitted  # noqa: PLC0415 - for few
 
     by, first = half_fitted(labelled.forecasts)
     return by, frozenset(case for (_, case), fitted in zip(labelled.places, first, strict=True) if fitted)
@@ -464,7 +440,7 @@ def _without_skill(items: Sequence[_Item], criterion: str, found: Forecasts | No
 
 def _vote_shares(items: Sequence[_Item]) -> Forecasts | None:
     """Return the shares of votes about labelled cases as probabilities of their labels; None of scores, and of none."""
-    from judgeharness_integrations.analysis.probability.forecasts import labelled_answers  # noqa: PLC0415 - for few
+    from ..probability.forecasts import labelled_answers  # noqa: PLC0415 - for few
 
     voted = [(item, Counter(verdict_text(row.verdict) for row in item.case.rows if row.ok)) for item in items]
     voted = [(item, votes) for item, votes in voted if item.wrong is not None and votes]
@@ -483,7 +459,7 @@ def _vote_shares(items: Sequence[_Item]) -> Forecasts | None:
 
 def _unskilled(found: Forecasts, wanted: Wanted) -> Refusal | None:
     """Return the refusal where probabilities tell no more than the base rate, however often the commonest label is."""
-    from judgeharness_integrations.analysis.probability.report import unskilled  # noqa: PLC0415 - for few
+    from ..probability.report import unskilled  # noqa: PLC0415 - for few
 
     reason, needed = unskilled(found, confidence=simultaneous_level(wanted.candidates))
     return Refusal(reason=reason, labels=needed, votes=None) if reason else None

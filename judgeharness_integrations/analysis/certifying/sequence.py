@@ -20,10 +20,11 @@ from scipy.special import bdtr, xlogy
 from scipy.stats import binom
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.paired import beta_binomial, fewest_for_good
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
+
+from ..calibration.items import read_golds
+from ..statistics import POWER
+from ..statistics.paired import beta_binomial, fewest_for_good
 
 _SHARES: Final = (*(step / 10 for step in range(1, 5)), *(step / 50 for step in range(25, 51)))
 

@@ -10,9 +10,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge
-from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, label_controls, longer_of
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, holm
 from judgeharness_integrations.verdictlog.encoding import p_text
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
@@ -22,6 +19,9 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 
+from ..aggregation.grouping import by_criterion, by_judge
+from ..calibration.controls import Controls, controls_of, label_controls, longer_of
+from ..statistics.proportions import clopper_pearson, holm
 from .excess import PERTURBED, holds_zero, perturbed, position, property_of
 from .probes import Expected, checked_expectations, probe_property, probed
 from .samples import Finding, Samples, collapse, failing, of_text, percent, repetition, samples_of

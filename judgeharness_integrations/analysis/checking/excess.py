@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.statistics import position_bias
-from judgeharness_integrations.analysis.statistics.paired import tango_interval, with_zero
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, sign_test
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
+from ..aggregation.statistics import position_bias
+from ..statistics.paired import tango_interval, with_zero
+from ..statistics.proportions import clopper_pearson, sign_test
 from .samples import (
     UNCHANGED,
     Finding,

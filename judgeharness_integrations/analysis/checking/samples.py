@@ -10,15 +10,6 @@ from itertools import combinations
 from statistics import fmean
 from typing import Final, Literal, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
-from judgeharness_integrations.analysis.aggregation.statistics import (
-    Independence,
-    base_perturbation,
-    independence,
-    response_of,
-    within,
-)
-from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import (
     Outcome,
@@ -30,6 +21,9 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 
+from ..aggregation.grouping import is_numeric
+from ..aggregation.statistics import Independence, base_perturbation, independence, response_of, within
+from ..statistics.proportions import above_test, clopper_pearson
 from .statistics import PropertyCheck, Status, WorstCase, cases_to_settle_above, smallest_above
 
 Kind: TypeAlias = Literal["pairwise", "graded", "scores", "labels", "unknown"]

@@ -13,18 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtr, ndtri
 
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.paired import (
-    MOST_ITEMS,
-    bisected,
-    fewest,
-    last,
-    mcnemar_detectable,
-    mcnemar_items,
-    tango_interval,
-)
-from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
+from ..calibration.controls import Controls
+from ..statistics import POWER
+from ..statistics.paired import MOST_ITEMS, bisected, fewest, last, mcnemar_detectable, mcnemar_items, tango_interval
+from ..statistics.proportions import clopper_pearson
 
 __all__ = [
     "cases_to_settle_above",

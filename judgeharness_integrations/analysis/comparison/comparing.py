@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.gates.gate import NOT_DRAWN
-from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.analysis.runs.report import RunReport
-from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
-from judgeharness_integrations.analysis.sequential import unequal_clusters
-from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.encoding import counted, p_text
 
+from ..aggregation.grouping import copied_cases
+from ..calibration.controls import Controls
+from ..gates.gate import NOT_DRAWN
+from ..runs.building import Bill
+from ..runs.report import RunReport
+from ..runs.summarising import unvaried_systems
+from ..sequential import unequal_clusters
+from ..statistics.proportions import holm
 from .difference import Difference, PowerBasis, least_p, power_basis
 from .pairing import JudgePair, PairedCriterion, flipped, judge_pairs, paired_criteria, transitions
 from .report import (

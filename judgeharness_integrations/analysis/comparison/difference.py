@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.means import cluster_sums, clustered_error, t_interval, t_p
-from judgeharness_integrations.analysis.statistics.paired import (
+from ..statistics import POWER
+from ..statistics.means import cluster_sums, clustered_error, t_interval, t_p
+from ..statistics.paired import (
     MOST_ITEMS,
     bisected,
     mcnemar_detectable,
@@ -22,7 +22,7 @@ from judgeharness_integrations.analysis.statistics.paired import (
     tango_interval,
     with_zero,
 )
-from judgeharness_integrations.analysis.statistics.proportions import sign_test, unchanged_bound
+from ..statistics.proportions import sign_test, unchanged_bound
 
 _FAR: Final = 7.0  # standard errors from zero, where the noncentral t of scipy turns into NaN here and there
 _HALVINGS: Final = 40

@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, standing
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion
-from judgeharness_integrations.analysis.aggregation.rules import Rule, decide
-from judgeharness_integrations.analysis.aggregation.statistics import within
-from judgeharness_integrations.analysis.certifying.applying import VOTES, withheld
-from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.runs.report import RunReport
-from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.verdictlog.encoding import columns_together, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+
+from ..aggregation.cases import CaseDecision, standing
+from ..aggregation.folds import Status
+from ..aggregation.grouping import Clusters, by_criterion
+from ..aggregation.rules import Rule, decide
+from ..aggregation.statistics import within
+from ..certifying.applying import VOTES, withheld
+from ..certifying.certificate import HeldCertificate
+from ..result import CriterionResult, HarnessResult
+from ..runs.report import RunReport
+from ..runs.summarising import gold_of
 
 _Cases = Mapping[str, Sequence[HarnessResult]]
 

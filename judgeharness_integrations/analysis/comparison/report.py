@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._lazy import renderer
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-from judgeharness_integrations.analysis.certifying.certificate import held_text, terms_text
-from judgeharness_integrations.analysis.result import Distribution, HarnessResult
-from judgeharness_integrations.analysis.runs.building import Bill, labels_apart
-from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.verdictlog.row import Verdict, is_probe
 
+from ..calibration.controls import Controls
+from ..calibration.saved import CalibrationReport
+from ..certifying.certificate import held_text, terms_text
+from ..result import Distribution, HarnessResult
+from ..runs.building import Bill, labels_apart
+from ..runs.report import JudgeSection, RunReport
 from .difference import Difference, Measure, PowerBasis
 from .pairing import JudgePair, Pair, State, Transition
 from .splits import NoiseTest

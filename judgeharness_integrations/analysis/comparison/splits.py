@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation import folds
-from judgeharness_integrations.analysis.aggregation.rules import Bound, ByKind, Rule, quorum
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
+from ..aggregation import folds
+from ..aggregation.rules import Bound, ByKind, Rule, quorum
 from .pairing import (
     Bools,
     CaseOutcomes,

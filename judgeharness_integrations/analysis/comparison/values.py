@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, longer_of
-from judgeharness_integrations.analysis.runs.summarising import columns_of, positive_of
-from judgeharness_integrations.analysis.sequential import log_e_shift, log_e_signs, mean_interval, unequal_clusters
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
+from ..aggregation.folds import Status
+from ..calibration.controls import Controls, controls_of, longer_of
+from ..runs.summarising import columns_of, positive_of
+from ..sequential import log_e_shift, log_e_signs, mean_interval, unequal_clusters
 from .difference import Difference, Measure, compared_means, compared_shares, homogeneity_p
 from .pairing import Pair, PairedCriterion, State, state_of
 

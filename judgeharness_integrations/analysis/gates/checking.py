@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
-from judgeharness_integrations.analysis.aggregation.rules import samples_planned
-from judgeharness_integrations.analysis.calibration.items import confidence_text
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.paired import fewest
-from judgeharness_integrations.analysis.statistics.proportions import exact_interval
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 
+from ..aggregation.grouping import copied_cases
+from ..aggregation.rules import samples_planned
+from ..calibration.items import confidence_text
+from ..statistics import CONFIDENCE
+from ..statistics.paired import fewest
+from ..statistics.proportions import exact_interval
 from .gate import (
     METRICS,
     OF_CALIBRATION,
@@ -33,9 +33,8 @@ from .gate import (
 from .metrics import CriterionCases, Measured, criteria_of, measure, unanchored, untested
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.result import HarnessResult
-    from judgeharness_integrations.analysis.runs.report import RunReport
-
+    from ..result import HarnessResult
+    from ..runs.report import RunReport
     from .sequential import Looked
 
 _NEGLIGIBLE = 1e-9

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.calibration.items import confidence_text
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.verdictlog.encoding import safe_text
+
+from ..calibration.items import confidence_text
+from ..statistics import CONFIDENCE
 
 About: TypeAlias = Literal["population", "suite"]
 

@@ -8,40 +8,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.aggregation.folds import Status
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters
-from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
-from judgeharness_integrations.analysis.calibration.candidates import (
-    Candidate,
-    Label,
-    labels_of_case,
-    one_of,
-    rivals_of,
-    rivals_on_labels,
-    widened,
-)
-from judgeharness_integrations.analysis.calibration.items import confidence_text, read_gold_alone, simultaneous_level
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, withhold
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.runs.summarising import (
-    accuracy_of,
-    careful_interval,
-    clusters_of,
-    design_key,
-    designs_apart,
-    gold_of,
-)
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.analysis.statistics.proportions import bounded_estimate, exact_interval, worth_of
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
+from ..aggregation.folds import Status
+from ..aggregation.grouping import Clusters
+from ..aggregation.statistics import agreement, modal_share
+from ..calibration.candidates import Candidate, Label, labels_of_case, one_of, rivals_of, rivals_on_labels, widened
+from ..calibration.items import confidence_text, read_gold_alone, simultaneous_level
+from ..calibration.measure import CriterionCalibration, withhold
+from ..calibration.rates import Rate
+from ..runs.summarising import accuracy_of, careful_interval, clusters_of, design_key, designs_apart, gold_of
+from ..statistics import CONFIDENCE
+from ..statistics.means import Estimate
+from ..statistics.proportions import bounded_estimate, exact_interval, worth_of
 from .gate import NOT_DRAWN, OF_CALIBRATION, Expression
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-    from judgeharness_integrations.analysis.runs.report import CriterionSummary, JudgeSection, RunReport
+    from ..calibration.saved import CalibrationReport
+    from ..result import CriterionResult, HarnessResult
+    from ..runs.report import CriterionSummary, JudgeSection, RunReport
 
 
 CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]

@@ -13,23 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters
-from judgeharness_integrations.analysis.runs.report import RunReport
-from judgeharness_integrations.analysis.runs.summarising import summaries
-from judgeharness_integrations.analysis.sequential import (
-    log_e_mean,
-    log_e_rate,
-    mean_interval,
-    rate_interval,
-    unequal_clusters,
-)
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
+from ..aggregation.grouping import Clusters
+from ..runs.report import RunReport
+from ..runs.summarising import summaries
+from ..sequential import log_e_mean, log_e_rate, mean_interval, rate_interval, unequal_clusters
 from .gate import NOT_DRAWN, TAKEN_FOR_WHOLE, About, AskingOrder, Expression, GateCheck, GateReport, number
 from .metrics import CASE_VALUES, CriterionCases, Measured, case_value, measure
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.result import HarnessResult
+    from ..result import HarnessResult
 
 Outcome: TypeAlias = Literal["passed", "failed", "unsettled"]
 

@@ -12,12 +12,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.curtailing import asking_order, curtails, settled
-from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.calibration.rogangladen import RoganGladen, rogan_gladen
-from judgeharness_integrations.analysis.statistics.paired import fewest
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow
 
+from ..aggregation.curtailing import asking_order, curtails, settled
+from ..aggregation.rules import Rule
+from ..calibration.rogangladen import RoganGladen, rogan_gladen
+from ..statistics.paired import fewest
 from .pilot import Truths
 from .study import Decided, Goal, RateStudy, cases_of, reached_by
 

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
-from judgeharness_integrations.analysis.aggregation.statistics import base_perturbation
-from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.statistics.proportions import holm, sign_test
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, voting
+
+from ..aggregation.grouping import is_numeric
+from ..aggregation.statistics import base_perturbation
+from ..calibration.items import read_golds
+from ..statistics.proportions import holm, sign_test
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, chdtri, fdtri, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import Cluster, Clusters, by_case, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import Rule, decide, samples_planned
-from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, agreement, variance_split
-from judgeharness_integrations.analysis.statistics.paired import bisected_each
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
+from ..aggregation.grouping import Cluster, Clusters, by_case, is_numeric
+from ..aggregation.rules import Rule, decide, samples_planned
+from ..aggregation.statistics import VarianceSplit, agreement, variance_split
+from ..statistics.paired import bisected_each
 from .gstudy import Components, Shift, shifts_of
 from .study import Alone, AnyNoise, Cases, Clustered, Goal, Judging, LabelModel, RateStudy, ScoreStudy, Study, level_of
 

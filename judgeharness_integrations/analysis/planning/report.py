@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, check_rule_fits, pass_mark, rule
 from judgeharness_integrations.verdictlog.encoding import counted
 
+from ..aggregation.rules import Rule, RuleLike, check_rule_fits, pass_mark, rule
 from .grid import (
     CorrectedLabels,
     Design,

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv, chdtr, chdtri, ndtri
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.rules import Rule, decide
-from judgeharness_integrations.analysis.comparison.comparing import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels
-from judgeharness_integrations.analysis.comparison.difference import PowerBasis
-from judgeharness_integrations.analysis.statistics import POWER
-from judgeharness_integrations.analysis.statistics.means import Z95, careful_effect, t_quantile
-from judgeharness_integrations.analysis.statistics.paired import beta_binomial, binomial, bisected, fewest, last
-from judgeharness_integrations.analysis.statistics.proportions import wilson, wilson_of
 from judgeharness_integrations.verdictlog.row import VerdictRow
+
+from ..aggregation.rules import Rule, decide
+from ..comparison.comparing import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels
+from ..comparison.difference import PowerBasis
+from ..statistics import POWER
+from ..statistics.means import Z95, careful_effect, t_quantile
+from ..statistics.paired import beta_binomial, binomial, bisected, fewest, last
+from ..statistics.proportions import wilson, wilson_of
 
 
 @dataclass(frozen=True, kw_only=True)

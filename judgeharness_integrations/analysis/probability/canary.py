@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.sequential import move_evidence
 
+from ..sequential import move_evidence
 from .forecasts import Floats
 from .maps import distance
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.cases import gold_of
-from judgeharness_integrations.analysis.aggregation.folds import averaged
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, Clusters, by_case
-from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, read_golds, read_score
-from judgeharness_integrations.analysis.statistics.means import Estimate, estimate
-from judgeharness_integrations.analysis.statistics.proportions import share_estimate, unchanged_bound
 from judgeharness_integrations.verdictlog.row import RETEST, Verdict, VerdictRow, is_probe, verdict_text, voting
 
+from ..aggregation.cases import gold_of
+from ..aggregation.folds import averaged
+from ..aggregation.grouping import CLUSTER, Clusters, by_case
+from ..calibration.items import ONLY_CRITERION, read_golds, read_score
+from ..statistics.means import Estimate, estimate
+from ..statistics.proportions import share_estimate, unchanged_bound
 from .maps import checked, distance
 
 Floats = NDArray[np.float64]

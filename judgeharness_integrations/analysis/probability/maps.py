@@ -129,8 +129,9 @@ class ProbabilityMap:
             UsageError: naming what is missing, or does not fit.
 
         """
-        from judgeharness_integrations.analysis.calibration.savedshape import MapShape  # noqa: PLC0415 - pydantic
         from judgeharness_integrations.verdictlog.shapes import misplaced  # noqa: PLC0415
+
+        from ..calibration.savedshape import MapShape  # noqa: PLC0415 - pydantic
 
         key = misplaced(MapShape, document) or _unfit(document)
         if key is not None:

@@ -9,23 +9,17 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.cases import case_decisions
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion
-from judgeharness_integrations.analysis.calibration.items import (
-    LabelledItem,
-    check_candidates,
-    read_score,
-    simultaneous_alpha,
-    simultaneous_level,
-)
-from judgeharness_integrations.analysis.calibration.population import Population, population_of
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import selection_by_sureness, selection_of_items
-from judgeharness_integrations.analysis.calibration.transport import facts_of_decisions
-from judgeharness_integrations.analysis.certifying.measuring import HALVES, Labels, shortfall, step_tests
-from judgeharness_integrations.analysis.certifying.sequence import labels_needed
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, most_probable
 
+from ..aggregation.cases import case_decisions
+from ..aggregation.grouping import Clusters, by_criterion
+from ..calibration.items import LabelledItem, check_candidates, read_score, simultaneous_alpha, simultaneous_level
+from ..calibration.population import Population, population_of
+from ..calibration.saved import CalibrationState
+from ..calibration.strata import selection_by_sureness, selection_of_items
+from ..calibration.transport import facts_of_decisions
+from ..certifying.measuring import HALVES, Labels, shortfall, step_tests
+from ..certifying.sequence import labels_needed
 from .forecasts import (
     AnnotatorShares,
     AnswerChange,

@@ -11,10 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.folds import Decision, abstained, averaged, decided, not_graded
-from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.calibration.population import Population
-from judgeharness_integrations.analysis.calibration.saved import (
+from judgeharness_integrations.verdictlog.encoding import counted, fixed
+from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable, probabilities_from_json
+
+from ..aggregation.folds import Decision, abstained, averaged, decided, not_graded
+from ..aggregation.rules import Rule
+from ..calibration.population import Population
+from ..calibration.saved import (
     DEFAULT_MAX_AGE,
     CalibrationState,
     SavedMeasurement,
@@ -22,10 +25,7 @@ from judgeharness_integrations.analysis.calibration.saved import (
     expiry,
     known_instant,
 )
-from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.verdictlog.encoding import counted, fixed
-from judgeharness_integrations.verdictlog.row import VerdictRow, most_probable, probabilities_from_json
-
+from ..statistics.means import Estimate
 from .maps import ProbabilityMap
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class Passport(SavedMeasurement):
 
     @classmethod
     def _shape(cls) -> type[Shape]:
-        from judgeharness_integrations.analysis.calibration.savedshape import PassportShape  # noqa: PLC0415 - pydantic
+        from ..calibration.savedshape import PassportShape  # noqa: PLC0415 - pydantic
 
         return PassportShape
 

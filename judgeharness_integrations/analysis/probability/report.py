@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.statistics import CONFIDENCE, POWER
-from judgeharness_integrations.analysis.statistics.means import Estimate, z_quantile
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, ends, fixed
 
+from ..statistics import CONFIDENCE, POWER
+from ..statistics.means import Estimate, z_quantile
 from .forecasts import Floats, Forecasts
 from .maps import FLOOR, KINDS, MapKind, ProbabilityMap
 from .scores import (

@@ -10,11 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.statistics import CONFIDENCE
-from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_sums, clustered_error, estimate
-from judgeharness_integrations.analysis.statistics.paired import bisected
-from judgeharness_integrations.analysis.statistics.proportions import share_estimate, unchanged_bound
-
+from ..statistics import CONFIDENCE
+from ..statistics.means import Estimate, cluster_sums, clustered_error, estimate
+from ..statistics.paired import bisected
+from ..statistics.proportions import share_estimate, unchanged_bound
 from .forecasts import Floats, Forecasts
 from .maps import FLOOR
 

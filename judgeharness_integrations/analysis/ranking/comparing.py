@@ -9,10 +9,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.scores import kendall_tau_b
-from judgeharness_integrations.analysis.calibration.scores import spearman as spearman_rho
-from judgeharness_integrations.analysis.statistics.means import normal_interval
 
+from ..calibration.scores import kendall_tau_b
+from ..calibration.scores import spearman as spearman_rho
+from ..statistics.means import normal_interval
 from .contrasts import LEVEL, NO_SPREAD, ConditionalFit, tested
 from .correctness import Credits, Floats
 from .jointfit import JointFit

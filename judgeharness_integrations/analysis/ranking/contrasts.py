@@ -30,10 +30,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.statistics.means import normal_interval, z_p
-from judgeharness_integrations.analysis.statistics.paired import bisected_each
-from judgeharness_integrations.analysis.statistics.proportions import step_up
 
+from ..statistics.means import normal_interval, z_p
+from ..statistics.paired import bisected_each
+from ..statistics.proportions import step_up
 from .correctness import Credits, Floats, Ints, Marks
 from .jointfit import (
     ELO_MEAN,

@@ -11,19 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.cases import decided_case
-from judgeharness_integrations.analysis.aggregation.folds import Decision, majority
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
-from judgeharness_integrations.analysis.aggregation.rules import (
-    RULE_NAMES,
-    Rule,
-    RuleLike,
-    check_rule_fits,
-    samples_planned,
-)
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.items import read_golds
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, voting
+
+from ..aggregation.cases import decided_case
+from ..aggregation.folds import Decision, majority
+from ..aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
+from ..aggregation.rules import RULE_NAMES, Rule, RuleLike, check_rule_fits, samples_planned
+from ..aggregation.rules import rule as named_rule
+from ..calibration.items import read_golds
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.intp]

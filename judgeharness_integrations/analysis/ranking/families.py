@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.statistics.means import mean_interval, t_p, z_p
-from judgeharness_integrations.analysis.statistics.paired import tango_interval
-from judgeharness_integrations.analysis.statistics.proportions import step_up
 
+from ..statistics.means import mean_interval, t_p, z_p
+from ..statistics.paired import tango_interval
+from ..statistics.proportions import step_up
 from .correctness import (
     ABSTAINED,
     FAILED,

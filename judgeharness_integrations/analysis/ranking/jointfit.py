@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.statistics.means import cluster_sums
 
+from ..statistics.means import cluster_sums
 from .correctness import Credits, Floats, Ints, Marks
 
 

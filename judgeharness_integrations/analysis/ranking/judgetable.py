@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge
-from judgeharness_integrations.analysis.aggregation.rules import samples_planned
-from judgeharness_integrations.analysis.aggregation.statistics import agreement
-from judgeharness_integrations.analysis.calibration.controls import Controls, label_controls
-from judgeharness_integrations.analysis.replay.report import PositionCounts
-from judgeharness_integrations.analysis.statistics.means import mean_interval
-from judgeharness_integrations.analysis.statistics.proportions import wilson
-from judgeharness_integrations.analysis.usage import Billed, Price, Spent, summed
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
 from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, voting
 
+from ..aggregation.grouping import by_case, by_criterion, by_judge
+from ..aggregation.rules import samples_planned
+from ..aggregation.statistics import agreement
+from ..calibration.controls import Controls, label_controls
+from ..replay.report import PositionCounts
+from ..statistics.means import mean_interval
+from ..statistics.proportions import wilson
+from ..usage import Billed, Price, Spent, summed
 from .correctness import ABSTAINED, NOT_ASKED, Credits, CriterionDecisions, Decisions, Floats, Ints
 from .panels import JudgeFacts, facts_of, plain_record
 

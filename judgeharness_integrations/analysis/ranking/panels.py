@@ -14,20 +14,20 @@ import numpy as np
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, LogFormatError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_case, by_judge
-from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.replay.replaying import replay
-from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.replay.votes import MEMBER, PanelVotes
-from judgeharness_integrations.analysis.spending import Prices, UsageSums, used
-from judgeharness_integrations.analysis.statistics.means import cluster_degrees, t_quantile
-from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.files import iter_records, open_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..aggregation.grouping import Clusters, by_case, by_judge
+from ..aggregation.rules import RuleLike
+from ..calibration.items import read_golds
+from ..calibration.rates import Rate
+from ..replay.replaying import replay
+from ..replay.report import JudgeReplay
+from ..replay.votes import MEMBER, PanelVotes
+from ..spending import Prices, UsageSums, used
+from ..statistics.means import cluster_degrees, t_quantile
+from ..usage import Price
 from .correctness import Credits, Floats, Ints, Marks
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion, by_judge, is_numeric
-from judgeharness_integrations.analysis.statistics.means import Estimate, clustered_error, estimate
 from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.row import (
     EXCHANGED,
@@ -20,6 +18,9 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
     voting,
 )
+
+from ..aggregation.grouping import Clusters, by_criterion, by_judge, is_numeric
+from ..statistics.means import Estimate, clustered_error, estimate
 
 Side: TypeAlias = Literal["A", "B"]
 Preference: TypeAlias = Literal["A", "B", "TIE"]

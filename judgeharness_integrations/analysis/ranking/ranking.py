@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.cases import case_decisions
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, by_judge
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.aggregation.rules import samples_planned
-from judgeharness_integrations.analysis.calibration.transport import labels_apart
-from judgeharness_integrations.analysis.statistics.means import normal_interval
 from judgeharness_integrations.verdictlog.encoding import listed
 from judgeharness_integrations.verdictlog.row import VerdictRow, finite_number, verdict_text
 
+from ..aggregation.cases import case_decisions
+from ..aggregation.grouping import by_criterion, by_judge
+from ..aggregation.rules import rule as named_rule
+from ..aggregation.rules import samples_planned
+from ..calibration.transport import labels_apart
+from ..statistics.means import normal_interval
 from .comparing import Against, Fit, against, changes_of, own_sets
 from .contrasts import ConditionalFit, Contrast, OrderEffect, contrasts_of, order_effect, rank_ranges
 from .correctness import NOT_ASKED, Ints, by_better_first

@@ -17,9 +17,9 @@ import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.verdictlog.encoding import counted, listed
 
+from ..calibration.controls import Controls
 from .contrasts import (
     PLACES,
     ConditionalFit,

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, copies_together
-from judgeharness_integrations.analysis.aggregation.rules import RuleLike
-from judgeharness_integrations.analysis.replay.replaying import rows_of_judges
 from judgeharness_integrations.verdictlog.encoding import columns_together, values_together
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..aggregation.grouping import CLUSTER, copies_together
+from ..aggregation.rules import RuleLike
+from ..replay.replaying import rows_of_judges
 from .correctness import (
     NOT_ASKED,
     Credits,

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.certifying.sequence import fewest_accepted, p_values
-from judgeharness_integrations.analysis.statistics.proportions import holm
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..calibration.controls import Controls
+from ..calibration.rates import Rate
+from ..certifying.sequence import fewest_accepted, p_values
+from ..statistics.proportions import holm
 from .correctness import NOT_ASKED, Decisions, Floats, Marks, Policy, credits_of, decisions_of
 from .families import paired_difference
 from .judgetable import judge_controls, pairwise_criterion

@@ -1,8 +1,7 @@
 """Any verdict log under any rule, without asking anybody again."""
 
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_consistency, case_decisions
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES
-
+from ..aggregation.cases import CaseDecision, case_consistency, case_decisions
+from ..aggregation.rules import PLANNED_SAMPLES
 from .replaying import CriterionFold, JudgeFold, replay, replay_cases, replay_criterion, rows_about, rows_of_judges
 from .report import REPLAY_SCHEMA, JudgeReplay, ReplayReport
 

@@ -11,14 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.cases import (
-    CaseDecision,
-    Withheld,
-    case_consistency,
-    decided_case,
-    standing,
-)
-from judgeharness_integrations.analysis.aggregation.grouping import (
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, is_number, voting
+
+from ..aggregation.cases import CaseDecision, Withheld, case_consistency, decided_case, standing
+from ..aggregation.grouping import (
     DEFAULT_CRITERION,
     Clusters,
     by_case,
@@ -27,11 +23,9 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
     is_numeric,
     omitted_answers,
 )
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, check_rule_fits, samples_planned
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.design import RuleFixed
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, is_number, voting
-
+from ..aggregation.rules import Rule, RuleLike, check_rule_fits, samples_planned
+from ..aggregation.rules import rule as named_rule
+from ..design import RuleFixed
 from .report import (
     FIXED_SAMPLES_ONLY,
     Certificates,
@@ -515,7 +509,7 @@ def refuse_several_runs(judges: Mapping[str, Iterable[VerdictRow]]) -> None:
 def _withheld(given: Certificates) -> dict[str, Withheld]:
     if not given:
         return {}
-    from judgeharness_integrations.analysis.certifying.applying import withheld  # noqa: PLC0415 - it decides cases by replay
+    from ..certifying.applying import withheld  # noqa: PLC0415 - it decides cases by replay
 
     return {judge: withheld(*one) for judge, one in given.items()}
 

@@ -11,32 +11,22 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations._lazy import Rendered
-from judgeharness_integrations.analysis.aggregation.cases import CaseDecision, case_decisions, center_of, scores_of
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
-from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.aggregation.statistics import PositionBias, base_perturbation
-from judgeharness_integrations.analysis.calibration.controls import (
-    Controls,
-    controls_of,
-    label_controls,
-    longer_of,
-    unmeasured_controls,
-)
-from judgeharness_integrations.analysis.calibration.items import read_golds, read_score
-from judgeharness_integrations.analysis.calibration.population import population_of
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
-from judgeharness_integrations.analysis.calibration.transport import (
-    ShiftTest,
-    facts_of_decisions,
-    shift_test,
-    transported,
-)
-from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.design import RuleFixed
-from judgeharness_integrations.analysis.fingerprint import design_changes, design_of_rows
-from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
+
+from ..aggregation.cases import CaseDecision, case_decisions, center_of, scores_of
+from ..aggregation.grouping import by_criterion
+from ..aggregation.rules import Rule
+from ..aggregation.statistics import PositionBias, base_perturbation
+from ..calibration.controls import Controls, controls_of, label_controls, longer_of, unmeasured_controls
+from ..calibration.items import read_golds, read_score
+from ..calibration.population import population_of
+from ..calibration.rates import Rate
+from ..calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
+from ..calibration.transport import ShiftTest, facts_of_decisions, shift_test, transported
+from ..certifying.certificate import HeldCertificate
+from ..design import RuleFixed
+from ..fingerprint import design_changes, design_of_rows
+from ..statistics.proportions import wilson
 
 if TYPE_CHECKING:
     pass

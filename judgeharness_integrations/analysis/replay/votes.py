@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._lazy import renderer
-from judgeharness_integrations.analysis.aggregation.cases import case_decisions
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike, rule
-from judgeharness_integrations.analysis.spending import Prices
 from judgeharness_integrations.verdictlog.encoding import REUSED_FROM
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..aggregation.cases import case_decisions
+from ..aggregation.grouping import by_criterion
+from ..aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike, rule
+from ..spending import Prices
 from .replaying import refuse_several_runs, rows_of_judges
 
 __all__ = ["MEMBER", "PanelVotes", "panel_votes"]

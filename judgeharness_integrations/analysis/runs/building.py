@@ -7,42 +7,28 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations.analysis.aggregation.grouping import Clusters, by_criterion, copied_cases
-from judgeharness_integrations.analysis.calibration.population import CaseFacts, Population, population_of
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.transport import (
-    OF_SOME,
-    STOPPED,
-    ShiftTest,
-    shift_test,
-    transported,
-)
-from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases
-from judgeharness_integrations.analysis.certifying.cascade import certificate_on_run
-from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.gates.gate import (
-    OF_CALIBRATION,
-    REQUIRE_CALIBRATION,
-    GateCheck,
-    GateReport,
-    Gates,
-    number,
-    parse_expression,
-)
-from judgeharness_integrations.analysis.measure import facts_of_result
-from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.result import HarnessResult, boundary
-from judgeharness_integrations.analysis.spending import ServedTiers
-from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.analysis.usage import Usage, known_sum, tokens_of
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, TOKENS, CutOff
 
+from ..aggregation.grouping import Clusters, by_criterion, copied_cases
+from ..calibration.population import CaseFacts, Population, population_of
+from ..calibration.rates import Rate
+from ..calibration.transport import OF_SOME, STOPPED, ShiftTest, shift_test, transported
+from ..certifying.applying import UncertifiedCases
+from ..certifying.cascade import certificate_on_run
+from ..certifying.certificate import HeldCertificate
+from ..gates.gate import OF_CALIBRATION, REQUIRE_CALIBRATION, GateCheck, GateReport, Gates, number, parse_expression
+from ..measure import facts_of_result
+from ..replay.report import JudgeReplay
+from ..result import HarnessResult, boundary
+from ..spending import ServedTiers
+from ..statistics.means import Estimate
+from ..usage import Usage, known_sum, tokens_of
 from .report import CriterionSummary, JudgeSection, RunReport, nothing_graded
 from .summarising import Unread, design_key, summaries, unvaried_systems, with_read_golds
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.probability.passport import HeldPassport
+    from ..probability.passport import HeldPassport
 
 TESTED = frozenset({"valid", "unverifiable"})
 
@@ -192,7 +178,7 @@ def told_at_stop(report: RunReport) -> RunReport:
 
 def gates_of_decisions(report: RunReport, gates: GateReport) -> GateReport:
     """Return what the gates of a run that they stopped say of its decisions under another rule."""
-    from judgeharness_integrations.analysis.gates.checking import check_gates  # noqa: PLC0415 - it makes reports of logs
+    from ..gates.checking import check_gates  # noqa: PLC0415 - it makes reports of logs
 
     asked = tuple(dict.fromkeys(check.gate for check in gates.checks if check.gate != REQUIRE_CALIBRATION))
     if not asked:

@@ -12,17 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.analysis.aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.certifying.cascade import Cascade
-from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.analysis.document import RECORDED_SCHEMA, row_record
-from judgeharness_integrations.analysis.rebuilding import rebuilt_result
-from judgeharness_integrations.analysis.replay.report import replay_state
-from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.spending import Prices, stored_prices
-from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, CaseKey, VerdictRow, voting
 from judgeharness_integrations.verdictlog.runfolder import (
@@ -38,13 +27,24 @@ from judgeharness_integrations.verdictlog.runfolder import (
     run_of,
 )
 
+from ..aggregation.rules import PLANNED_SAMPLES, Rule, RuleLike
+from ..aggregation.rules import rule as named_rule
+from ..calibration.saved import CalibrationReport, CalibrationState
+from ..certifying.cascade import Cascade
+from ..certifying.certificate import Certificate, HeldCertificate
+from ..document import RECORDED_SCHEMA, row_record
+from ..rebuilding import rebuilt_result
+from ..replay.report import replay_state
+from ..result import HarnessResult
+from ..spending import Prices, stored_prices
+from ..usage import Usage
 from .building import bill_of_summary, run_report
 from .report import RunReport, never_asked
 from .summarising import told_apart
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.design import RuleFixed
-    from judgeharness_integrations.analysis.gates.gate import GateReport
+    from ..design import RuleFixed
+    from ..gates.gate import GateReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +207,9 @@ def _noted_in_database(path: Path, run: str | None) -> NotedRun:
         return NotedRun()
     if path.suffix.lower() not in DATABASE_SUFFIXES:
         return _noted_in_rows(path, run)
-    from judgeharness_integrations.analysis.gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
     from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+
+    from ..gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
 
     with SqlLog(path, create=False) as log:
         records = [one for one in log.records() if run in {None, one.run}]
@@ -223,7 +224,7 @@ def _noted_in_database(path: Path, run: str | None) -> NotedRun:
 
 
 def _noted_in_rows(path: Path, run: str | None) -> NotedRun:
-    from judgeharness_integrations.analysis.gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
+    from ..gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
 
     found = ended_early(path, run)
     if found is None:
@@ -243,7 +244,7 @@ def planned_cases(summary: Mapping[str, Any], mark: Mapping[str, Any]) -> dict[s
 
 def gates_of_summary(summary: Mapping[str, Any]) -> GateReport | None:
     """Return what the run's gates said."""
-    from judgeharness_integrations.analysis.gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
+    from ..gates.gate import GateReport  # noqa: PLC0415 - gates read reports themselves
 
     found = summary.get("gates")
     return None if found is None else GateReport.from_dict(found)
@@ -380,7 +381,7 @@ def passport_of_run(path: Path, name: str) -> Rule | None:
     noted = {} if folder is None or not (folder / MARK).is_file() else read_mark(folder / MARK)
     if noted.get("passport") is None:
         return None
-    from judgeharness_integrations.analysis.probability.passport import Passport  # noqa: PLC0415 - few have one
+    from ..probability.passport import Passport  # noqa: PLC0415 - few have one
 
     found = Passport.from_dict(noted["passport"]).rule()
     return found if found.name == name else None

@@ -12,23 +12,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import by_case
-from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, samples_planned
-from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
-from judgeharness_integrations.analysis.calibration.candidates import calibrated_beside, candidates_beside
-from judgeharness_integrations.analysis.calibration.saved import CalibrationState
-from judgeharness_integrations.analysis.certifying.certificate import Certificate
-from judgeharness_integrations.analysis.design import Design, RuleFixed
-from judgeharness_integrations.analysis.document import RECORDED_SCHEMA
-from judgeharness_integrations.analysis.measure import measure
-from judgeharness_integrations.analysis.replay.replaying import replay, replay_cases, rows_of_judges
-from judgeharness_integrations.analysis.replay.report import Certificates, JudgeReplay
-from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import safe_text
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import CaseKey, VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import json_lines, opened_lines
 
+from ..aggregation.grouping import by_case
+from ..aggregation.rules import Rule, RuleLike, samples_planned
+from ..aggregation.rules import rule as named_rule
+from ..calibration.candidates import calibrated_beside, candidates_beside
+from ..calibration.saved import CalibrationState
+from ..certifying.certificate import Certificate
+from ..design import Design, RuleFixed
+from ..document import RECORDED_SCHEMA
+from ..measure import measure
+from ..replay.replaying import replay, replay_cases, rows_of_judges
+from ..replay.report import Certificates, JudgeReplay
+from ..result import HarnessResult
 from .building import run_report
 from .folder import (
     anchored_results,
@@ -44,8 +44,7 @@ from .folder import (
 if TYPE_CHECKING:
     from os import PathLike
 
-    from judgeharness_integrations.analysis.gates.gate import GateReport
-
+    from ..gates.gate import GateReport
     from .report import RunReport
 
 

@@ -7,21 +7,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations._lazy import Rendered, renderer
-from judgeharness_integrations.analysis.calibration.candidates import Candidate
-from judgeharness_integrations.analysis.calibration.controls import Controls
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.calibration.transport import ShiftTest
-from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
-from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.gates.gate import GateReport
-from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary
-from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.row import Verdict
+
+from ..calibration.candidates import Candidate
+from ..calibration.controls import Controls
+from ..calibration.rates import Rate
+from ..calibration.saved import CalibrationReport, CalibrationState
+from ..calibration.transport import ShiftTest
+from ..certifying.certificate import HeldCertificate
+from ..design import Design
+from ..gates.gate import GateReport
+from ..probability.measuring import ProbabilitySummary
+from ..replay.report import JudgeReplay
+from ..result import HarnessResult
+from ..statistics.means import Estimate
+from ..usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,25 +8,25 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.grouping import Answered, Clusters
-from judgeharness_integrations.analysis.aggregation.statistics import pair_disagreement
-from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, longer_of
-from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_golds, unread_sentence
-from judgeharness_integrations.analysis.calibration.population import CaseFacts
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.strata import selection_of_items
-from judgeharness_integrations.analysis.calibration.transport import LABELLED_ALONE, told_apart_by, unlike_others
-from judgeharness_integrations.analysis.certifying.applying import withheld_of
-from judgeharness_integrations.analysis.design import Design
-from judgeharness_integrations.analysis.measure import facts_of_result
-from judgeharness_integrations.analysis.probability.measuring import ProbabilitySummary, probability_summary
-from judgeharness_integrations.analysis.replay.replaying import JudgeFold
-from judgeharness_integrations.analysis.replay.report import JudgeReplay
-from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.analysis.statistics.means import Estimate, cluster_degrees, estimate, z_quantile
-from judgeharness_integrations.analysis.statistics.proportions import clustered_wilson, wilson_of
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, is_number
 
+from ..aggregation.grouping import Answered, Clusters
+from ..aggregation.statistics import pair_disagreement
+from ..calibration.controls import Controls, controls_of, longer_of
+from ..calibration.items import LabelledItem, read_golds, unread_sentence
+from ..calibration.population import CaseFacts
+from ..calibration.rates import Rate
+from ..calibration.strata import selection_of_items
+from ..calibration.transport import LABELLED_ALONE, told_apart_by, unlike_others
+from ..certifying.applying import withheld_of
+from ..design import Design
+from ..measure import facts_of_result
+from ..probability.measuring import ProbabilitySummary, probability_summary
+from ..replay.replaying import JudgeFold
+from ..replay.report import JudgeReplay
+from ..result import CriterionResult, HarnessResult
+from ..statistics.means import Estimate, cluster_degrees, estimate, z_quantile
+from ..statistics.proportions import clustered_wilson, wilson_of
 from .report import CriterionSummary, FlipRate
 
 

@@ -12,7 +12,9 @@ from typing import Any, Final, TypeAlias
 from pydantic import Field
 
 from judgeharness_integrations.analysis.ranking.studying import NO_VALUE
-from judgeharness_integrations.benchmark.pair import (
+from judgeharness_integrations.verdictlog.encoding import counted
+
+from ..pair import (
     LAYERS,
     Blueprint,
     Blueprints,
@@ -26,8 +28,6 @@ from judgeharness_integrations.benchmark.pair import (
     RoundPlan,
     Turn,
 )
-from judgeharness_integrations.verdictlog.encoding import counted
-
 from .curation import Step
 
 _MARK = re.compile(r"^\s*\[Round \d+\] (User|Assistant):", re.MULTILINE)  # as `Conversation.text` begins a round's text

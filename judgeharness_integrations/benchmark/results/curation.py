@@ -24,9 +24,9 @@ from judgeharness_integrations.analysis.ranking.studying import (
     cascade,
     study,
 )
-from judgeharness_integrations.benchmark.pair import Pair, Record
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..pair import Pair, Record
 from .judgments import AMBIGUOUS, AUDIT, CRITERIA, NOISE, Mode, order_rule
 
 CURATED: Final = "curated.jsonl"

@@ -22,8 +22,9 @@ from judgeharness_integrations.analysis.ranking.correctness import (
 )
 from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.analysis.usage import known_sum
-from judgeharness_integrations.benchmark.pair import Pair, Record, Side
 from judgeharness_integrations.verdictlog.row import EXCHANGED, Outcome, Verdict, VerdictRow, is_number
+
+from ..pair import Pair, Record, Side
 
 VERDICT: Final = "verdict"
 TURN: Final = "turn"

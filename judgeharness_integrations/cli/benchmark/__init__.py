@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from judgeharness_integrations.cli._command import LazyGroup, add_lazily
+from .._command import LazyGroup, add_lazily
 
 benchmark = typer.Typer(
     cls=LazyGroup,

@@ -19,7 +19,6 @@ from judgeharness_integrations.benchmark.folder import Journal, StepUsage
 from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.results.judgments import TYPE
 from judgeharness_integrations.benchmark.verdicts import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli._command import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
 from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
 from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.chatmodels import ChatModel
@@ -30,6 +29,8 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.sections import Block, Bullets, Table
 from judgeharness_integrations.verdictlog.encoding import fixed, safe_text
+
+from .._command import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.usage import Price

@@ -31,12 +31,12 @@ from judgeharness_integrations.benchmark.results.curation import (
 from judgeharness_integrations.benchmark.results.judgments import AMBIGUOUS, GROUPS, NOISE, gold_of
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._command import names_in, one_of
-from judgeharness_integrations.cli._output import check_folder, print_json, show
-from judgeharness_integrations.cli.rank import cut_ties_named, failures_named
 from judgeharness_integrations.reporting.sections import Block, Bullets, Table
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, counted, fixed, percent
 
+from .._command import names_in, one_of
+from .._output import check_folder, print_json, show
+from ..rank import cut_ties_named, failures_named
 from .options import ConvertRequest, CurateRequest, ExportRequest
 from .tables import columns_named, grouped, of, print_failed
 

@@ -44,12 +44,12 @@ from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Taxonomy
 from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, load_taxonomy, read_taxonomy_file
 from judgeharness_integrations.benchmark.verdicts import Cost
-from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._command import OK
-from judgeharness_integrations.cli._output import check_file, print_json, show
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, safe_text, share
 
+from .._asking import confirm
+from .._command import OK
+from .._output import check_file, print_json, show
 from .asking import Job, Outcome, cost_blocks, cost_document, read_model_file
 from .options import DiscoverRequest
 

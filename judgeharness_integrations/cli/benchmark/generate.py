@@ -26,13 +26,13 @@ from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawi
 from judgeharness_integrations.benchmark.results.checks import flow, reasons
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.benchmark.verdicts import Cost
-from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._command import terminable, undisturbed
-from judgeharness_integrations.cli._output import print_json, show
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import counted, percent, safe_text
 
+from .._asking import confirm
+from .._command import terminable, undisturbed
+from .._output import print_json, show
 from .asking import Job, Outcome, StepPlan, cost_blocks, cost_document, read_model_file
 from .options import Asking, GenerateRequest
 from .tables import reason_blocks

@@ -29,17 +29,6 @@ from judgeharness_integrations.benchmark.results.judgments import (
 )
 from judgeharness_integrations.benchmark.taxonomy import chosen_pairs, in_sample, in_states, sampled_ids, states_named
 from judgeharness_integrations.benchmark.verdicts import write_judgments
-from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._command import (
-    NOT_GRADED,
-    OK,
-    stop_code,
-    stop_word,
-    stoppable,
-    terminable,
-    undisturbed,
-)
-from judgeharness_integrations.cli._output import failures, print_json, show, told
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -50,6 +39,9 @@ from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, 
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
+from .._asking import confirm
+from .._command import NOT_GRADED, OK, stop_code, stop_word, stoppable, terminable, undisturbed
+from .._output import failures, print_json, show, told
 from .asking import DecisionModel, JudgeModel, ModelFile, judge_model, read_model_file
 from .options import JudgeRequest
 

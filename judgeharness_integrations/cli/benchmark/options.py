@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._command import (
+
+from .._command import (
     SEVERAL,
     AnswerMode,
     BenchmarkDir,
@@ -23,7 +24,7 @@ from judgeharness_integrations.cli._command import (
     Yes,
     command,
 )
-from judgeharness_integrations.cli._judge_options import JudgesInfo, Method, RankOutput
+from .._judge_options import JudgesInfo, Method, RankOutput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

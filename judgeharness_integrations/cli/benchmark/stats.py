@@ -42,13 +42,13 @@ from judgeharness_integrations.benchmark.verdicts import (
     total_cost,
     write_judgments,
 )
-from judgeharness_integrations.cli._output import print_json, show
-from judgeharness_integrations.cli.rank import Scores, cut_ties_named, rank_source, request_of
 from judgeharness_integrations.reporting.sections import Block, Bullets, Table
 from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog.encoding import counted, ends, fixed, p_text, percent
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from .._output import print_json, show
+from ..rank import Scores, cut_ties_named, rank_source, request_of
 from .asking import cost_blocks, read_model_file
 from .curate import alone_notes, step_table
 from .options import BenchmarkRankOptions, StatsRequest

@@ -27,13 +27,13 @@ from judgeharness_integrations.benchmark.results.judgments import (
 )
 from judgeharness_integrations.benchmark.taxonomy import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._command import names_in
-from judgeharness_integrations.cli._output import print_json, show
 from judgeharness_integrations.reporting.sections import Block, Bullets, Strong, Table
 from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.encoding import counted, percent
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
+from .._command import names_in
+from .._output import print_json, show
 from .options import SampleRequest, ShowRequest
 
 

@@ -17,13 +17,13 @@ from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
 from judgeharness_integrations.benchmark.results.checks import reasons, tallies
 from judgeharness_integrations.benchmark.verdicts import Cost
 from judgeharness_integrations.benchmark.verification import verified
-from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._command import terminable, undisturbed
-from judgeharness_integrations.cli._output import print_json, show
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.sections import Block, Table
 from judgeharness_integrations.verdictlog.encoding import percent, safe_text
 
+from .._asking import confirm
+from .._command import terminable, undisturbed
+from .._output import print_json, show
 from .asking import Job, Outcome, StepPlan, cost_blocks, cost_document, read_model_file
 from .options import Asking, VerifyRequest
 from .tables import reason_blocks

@@ -16,32 +16,24 @@ from judgeharness_integrations.analysis.certifying import Certificate
 from judgeharness_integrations.analysis.certifying.cascade import Cascade
 from judgeharness_integrations.analysis.probability.passport import Passport
 from judgeharness_integrations.analysis.spending import STANDARD
-from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
-from judgeharness_integrations.judging.calibrating import CalibrationSet
-from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
-from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.local import LocalExecutor
-from judgeharness_integrations.judging.execution.preparing import content_digest
-from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.functionsource import import_object, imported_rule
-from judgeharness_integrations.judging.harness import preset
-from judgeharness_integrations.judging.judge import (
-    FunctionJudge,
-    Judge,
-    JudgeIdentity,
-    Judgment,
-    Probe,
-    model_family,
-    text_hash,
-)
-from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
-from judgeharness_integrations.judging.tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from judgeharness_integrations.redacting import without_secrets
 
+from ..adapters import Adapter, JudgeSpec, find_adapter
+from ..calibrating import CalibrationSet
+from ..cases import AnswerCase, CaseFile, Criterion
+from ..execution.attempting import CallPolicy
+from ..execution.local import LocalExecutor
+from ..execution.preparing import content_digest
+from ..execution.rates import Rates
+from ..functionsource import import_object, imported_rule
+from ..harness import preset
+from ..judge import FunctionJudge, Judge, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from ..perturbations import Perturbation, Rewriter, perturbation
+from ..tiers import PATIENCE_S, TieredJudge, dearer_first, prices_of
 from .schema import Config, JudgeConfig, RewriterConfig, load_config
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.execution import Executor
+    from ..execution import Executor
 
 _ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute", "prime_cache"}
 _AT_STANDARD = f"tier: {STANDARD}"
@@ -207,14 +199,11 @@ def build_executor(
         return {name: options[name] for name in names if name in options}
 
     if engine == "batch":
-        from judgeharness_integrations.judging.execution.batch_engine import (  # noqa: PLC0415 - few runs are batched
-            BatchExecutor,
-            Terms,
-        )
+        from ..execution.batch_engine import BatchExecutor, Terms  # noqa: PLC0415 - few runs are batched
 
         terms = Terms(**execution.batch.model_dump(exclude_none=True), **batches)
         return BatchExecutor(terms=terms, policy=CallPolicy(**given("max_attempts")))
-    from judgeharness_integrations.judging.execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
+    from ..execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
 
     workers = execution.ray.workers
     return RayExecutor(

@@ -16,7 +16,8 @@ from judgeharness_integrations._errors import ConfigError, UnknownNameError, Usa
 from judgeharness_integrations.analysis.aggregation.rules import rule
 from judgeharness_integrations.analysis.certifying.cascade import PEOPLE
 from judgeharness_integrations.analysis.gates.gate import Gate, Gates
-from judgeharness_integrations.judging.calibrating import unsaid_source
+
+from ..calibrating import unsaid_source
 
 if TYPE_CHECKING:
     from os import PathLike

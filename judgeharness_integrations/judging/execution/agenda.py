@@ -17,9 +17,8 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.cases import Case
-    from judgeharness_integrations.judging.plan import CasePlan
-
+    from ..cases import Case
+    from ..plan import CasePlan
     from .observing import Span
     from .preparing import Pending, Rows, Slot
 

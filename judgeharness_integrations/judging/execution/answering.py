@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION
 from judgeharness_integrations.analysis.aggregation.rules import Kind
 from judgeharness_integrations.analysis.calibration.items import read_score
-from judgeharness_integrations.judging.answer import ModelAnswer, booked
-from judgeharness_integrations.judging.cases import Criterion
-from judgeharness_integrations.judging.judge import Answer, Judge, Judgment, as_judgment
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.row import (
@@ -27,10 +24,13 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_text,
 )
 
+from ..answer import ModelAnswer, booked
+from ..cases import Criterion
+from ..judge import Answer, Judge, Judgment, as_judgment
 from .preparing import Pending, Rows
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.perturbations import Perturbation
+    from ..perturbations import Perturbation
 
 Keep: TypeAlias = Literal["text", "hash", "none"]
 _LONGEST_ERROR = 500

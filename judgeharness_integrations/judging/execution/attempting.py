@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import WeakValueDictionary, ref
 
 from judgeharness_integrations.analysis.usage import Spent
-from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer
-from judgeharness_integrations.judging.judge import thread_pool
 
+from ..answer import EmptyAnswerError, ModelAnswer
+from ..judge import thread_pool
 from .limiter import Limits
 from .retrying import (
     Budget,
@@ -38,8 +38,7 @@ from .retrying import (
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-    from judgeharness_integrations.judging.plan import Plan
-
+    from ..plan import Plan
     from .preparing import Rows
     from .rates import Admission
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.rules import Rule, check_rule_fits
 from judgeharness_integrations.analysis.usage import spent_by
-from judgeharness_integrations.judging.answer import ModelAnswer
-from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment, note_understood
-from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
+from ..answer import ModelAnswer
+from ..judge import Judge, Judgment, Probe, as_judgment, note_understood
+from ..structured import StructuredCase
 from .agenda import Channel
 from .answering import CallFacts, RowMaker
 from .attempting import CallPolicy, Contact, own_failure

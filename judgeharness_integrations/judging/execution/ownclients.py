@@ -22,9 +22,8 @@ from functools import cached_property, partial
 from operator import is_
 from typing import Any, NamedTuple
 
-from judgeharness_integrations.judging.chatmodels import single_choice
-from judgeharness_integrations.judging.judge import call_maybe_async
-
+from ..chatmodels import single_choice
+from ..judge import call_maybe_async
 from .loop import at_end, background, in_background
 
 _HELD = ("bound", "runnable", "fallbacks", "first", "middle", "last", "default", "llm")  # models inside of others

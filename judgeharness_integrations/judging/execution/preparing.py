@@ -19,18 +19,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from judgeharness_integrations.analysis.aggregation.grouping import Clusters, attributed, named_cluster
-from judgeharness_integrations.judging.cases import (
-    AnswerCase,
-    Case,
-    Criterion,
-    PairwiseCase,
-    Presentation,
-    case_id_of,
-)
-from judgeharness_integrations.judging.judge import Judge, Probe, text_hash
-from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
-from judgeharness_integrations.judging.plan import CasePlan
-from judgeharness_integrations.judging.structured import Attachments
 from judgeharness_integrations.verdictlog.decoding import drafted
 from judgeharness_integrations.verdictlog.encoding import (
     CHARACTERS,
@@ -40,6 +28,12 @@ from judgeharness_integrations.verdictlog.encoding import (
     TEXT_COLUMN,
 )
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
+
+from ..cases import AnswerCase, Case, Criterion, PairwiseCase, Presentation, case_id_of
+from ..judge import Judge, Probe, text_hash
+from ..perturbations import Context, Perturbation, Rewriter
+from ..plan import CasePlan
+from ..structured import Attachments
 
 
 class RewriteLog(Protocol):

@@ -22,8 +22,7 @@ from .answering import Keep, kept
 from .preparing import DERIVED, PLANNED_SAMPLES, PROVENANCE, Pending, RewriteLog, Rows, Slot
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.perturbations import Perturbation
-
+    from ..perturbations import Perturbation
     from .agenda import OpenCase
     from .limiter import SharedRun, Source
 

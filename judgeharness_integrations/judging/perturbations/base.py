@@ -9,15 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.judging.cases import (
-    AnswerCase,
-    Case,
-    PairwiseCase,
-    describe_kind,
-    output_texts,
-    presented,
-)
 from judgeharness_integrations.verdictlog.row import EXCHANGED, RETEST, Verdict
+
+from ..cases import AnswerCase, Case, PairwiseCase, describe_kind, output_texts, presented
 
 Rewriter: TypeAlias = Callable[[str], str | Awaitable[str]]
 Apply: TypeAlias = Callable[..., Any]

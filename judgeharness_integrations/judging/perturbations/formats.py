@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from judgeharness_integrations.judging.cases import Case, map_texts
-
+from ..cases import Case, map_texts
 from .base import Context, Perturbation, texts_of, wants_text
 
 if TYPE_CHECKING:

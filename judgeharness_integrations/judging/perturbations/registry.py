@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.judging.cases import AnswerCase, Case, QuestionForm, map_texts, presented
 from judgeharness_integrations.verdictlog.row import PROBE, Verdict
 
+from ..cases import AnswerCase, Case, QuestionForm, map_texts, presented
 from .base import (
     Context,
     Perturbation,

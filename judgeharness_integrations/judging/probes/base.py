@@ -15,10 +15,11 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.judging.cases import AnswerCase, Case, PairwiseCase
-from judgeharness_integrations.judging.perturbations.base import Context, Perturbation, kind_of
-from judgeharness_integrations.judging.perturbations.formats import chunks
 from judgeharness_integrations.verdictlog.row import EXCHANGED, ProbeName, Side, probe_name
+
+from ..cases import AnswerCase, Case, PairwiseCase
+from ..perturbations.base import Context, Perturbation, kind_of
+from ..perturbations.formats import chunks
 
 Expectation: TypeAlias = Literal["must_not_change", "must_lose", "must_tie"]
 

@@ -30,7 +30,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging.perturbations.base import Perturbation
+    from ..perturbations.base import Perturbation
 
 
 # ruff: noqa: RUF001 - letters of other scripts are the point

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from judgeharness_integrations.migration.discovery import ScannedTree
-from judgeharness_integrations.migration.frameworks import is_registered, unregistered
-from judgeharness_integrations.migration.modules import (
+from ..discovery import ScannedTree
+from ..frameworks import is_registered, unregistered
+from ..modules import (
     ConfigSource,
     Source,
     SourceError,
@@ -23,7 +23,6 @@ from judgeharness_integrations.migration.modules import (
     python_files,
     unread_files,
 )
-
 from .adk import needs_registration, registered, rewritten_config
 from .changes import REGISTER, ByHand, Level, Rewrite
 from .pythonfile import rewritten_python

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeharness_integrations.migration.frameworks import UNREACHABLE, at_temperature_zero, num_samples, option
-from judgeharness_integrations.migration.modules import Source
-
+from ..frameworks import UNREACHABLE, at_temperature_zero, num_samples, option
+from ..modules import Source
 from .changes import ONCE, Action, ByHand, Change, Level, Rewrite
 from .edits import Edit, Names, Places, edited, insertion, leading_imports
 

@@ -10,12 +10,12 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from judgeharness_integrations.judging.harness import PRESETS, Shape
-from judgeharness_integrations.migration.evaluators import given_judges, is_wrapper
-from judgeharness_integrations.migration.questions import at_temperature_zero
-from judgeharness_integrations.migration.repetition import judge_count, literal_length
-from judgeharness_integrations.migration.syntax import JudgeSite
-from judgeharness_integrations.migration.view import ModuleView
 
+from ..evaluators import given_judges, is_wrapper
+from ..questions import at_temperature_zero
+from ..repetition import judge_count, literal_length
+from ..syntax import JudgeSite
+from ..view import ModuleView
 from .edits import Edit, Places, insertion
 
 Level: TypeAlias = Literal["single", "measured"]

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.modules import Source
-from judgeharness_integrations.migration.syntax import dotted, last_name, walk
+from ..modules import Source
+from ..syntax import dotted, last_name, walk
 
 
 @dataclass(frozen=True, kw_only=True, order=True)

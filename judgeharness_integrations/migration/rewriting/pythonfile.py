@@ -11,23 +11,17 @@ from typing import Literal
 import libcst as cst
 
 from judgeharness_integrations.judging.harness import Shape
-from judgeharness_integrations.migration.discovery import find_sites
-from judgeharness_integrations.migration.evaluators import reached_from
-from judgeharness_integrations.migration.frameworks import STRING_EVALUATOR
-from judgeharness_integrations.migration.inspection import (
-    Inspection,
-    described,
-    may_call_judges,
-    suppressions_of,
-    unresolved_judges,
-)
-from judgeharness_integrations.migration.modules import Source, SourceError, may_hold_judges
-from judgeharness_integrations.migration.questions import at_temperature_zero, model_calls
-from judgeharness_integrations.migration.repetition import JudgeCount, judge_count
-from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
-from judgeharness_integrations.migration.syntax import JudgeSite
-from judgeharness_integrations.migration.view import ModuleView
 
+from ..discovery import find_sites
+from ..evaluators import reached_from
+from ..frameworks import STRING_EVALUATOR
+from ..inspection import Inspection, described, may_call_judges, suppressions_of, unresolved_judges
+from ..modules import Source, SourceError, may_hold_judges
+from ..questions import at_temperature_zero, model_calls
+from ..repetition import JudgeCount, judge_count
+from ..rules.undecided import UNDECIDED_PASSES
+from ..syntax import JudgeSite
+from ..view import ModuleView
 from .changes import (
     ONCE,
     PRESET_OF,

@@ -9,13 +9,12 @@ from typing import TypeAlias
 import libcst as cst
 from libcst import matchers
 
-from judgeharness_integrations.migration.evaluators import Given, given_evaluators, is_evaluate, reached_from
-from judgeharness_integrations.migration.frameworks import SHAPES, evaluator_kind
-from judgeharness_integrations.migration.inspection import Inspection
-from judgeharness_integrations.migration.questions import given_function, object_methods
-from judgeharness_integrations.migration.syntax import RUN_METHODS, FunctionNode, JudgeSite, last_name, walk
-from judgeharness_integrations.migration.view import ModuleView
-
+from ..evaluators import Given, given_evaluators, is_evaluate, reached_from
+from ..frameworks import SHAPES, evaluator_kind
+from ..inspection import Inspection
+from ..questions import given_function, object_methods
+from ..syntax import RUN_METHODS, FunctionNode, JudgeSite, last_name, walk
+from ..view import ModuleView
 from .changes import ByHand, Wrapper
 from .edits import Edit, Places, edited
 

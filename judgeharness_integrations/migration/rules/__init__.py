@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.migration.inspection import Rule
 
+from ..inspection import Rule
 from .answers import FAILURE_AS_VERDICT, FIRST_MATCH, RETRY_ON_VERDICT
 from .numbers import HIDDEN_DISTRIBUTION, SINGLE_SAMPLE, UNCALIBRATED_AGGREGATION
 from .setup import BIAS_WARNING, CACHE_OVER_REPEATS, REMOVED_API, SAME_MODEL, TEMPERATURE_ZERO, UNREAD_BLOCK

@@ -7,17 +7,11 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.inspection import Inspection, Problem, Rule, described
-from judgeharness_integrations.migration.repetition import (
-    assigned_names,
-    changed_in,
-    loops_around,
-    repetition,
-    retried_on_results,
-)
-from judgeharness_integrations.migration.syntax import JudgeSite, is_none, last_name, walk
-from judgeharness_integrations.migration.view import ModuleView
+from ..flow import Flow
+from ..inspection import Inspection, Problem, Rule, described
+from ..repetition import assigned_names, changed_in, loops_around, repetition, retried_on_results
+from ..syntax import JudgeSite, is_none, last_name, walk
+from ..view import ModuleView
 
 # an answer that is looked for by itself; two of them, side by side, ask whether there is an answer at all
 _WELCOME = re.compile(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from judgeharness_integrations.migration.flow import Flow, Place, place_of, uses_of
-from judgeharness_integrations.migration.frameworks import UNREACHABLE
-from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection, Problem, Rule, described
-from judgeharness_integrations.migration.repetition import loops_around, repetition
-from judgeharness_integrations.migration.syntax import JudgeSite, last_name, walk
-from judgeharness_integrations.migration.view import COLLECTING, ModuleView
+from ..flow import Flow, Place, place_of, uses_of
+from ..frameworks import UNREACHABLE
+from ..inspection import ConfigInspection, Inspection, Problem, Rule, described
+from ..repetition import loops_around, repetition
+from ..syntax import JudgeSite, last_name, walk
+from ..view import COLLECTING, ModuleView
 
 _WRAPPERS = {
     "langchain": "wrap it in judgeharness_langchain.harness_evaluator",

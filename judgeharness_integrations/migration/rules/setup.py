@@ -8,20 +8,13 @@ from pathlib import Path
 
 import libcst as cst
 
-from judgeharness_integrations.migration.flow import Flow
-from judgeharness_integrations.migration.frameworks import JUDGES, apps_of, at_temperature_zero, is_registered, option
-from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection, Problem, Rule, described
-from judgeharness_integrations.migration.modules import Source, SourceError
-from judgeharness_integrations.migration.questions import (
-    ORDER_WARNING,
-    model_calls,
-    model_name,
-    model_option,
-    prompt_text,
-    questions,
-)
-from judgeharness_integrations.migration.syntax import JudgeSite, dotted, is_none, is_zero, last_name, walk
-from judgeharness_integrations.migration.view import ModuleView
+from ..flow import Flow
+from ..frameworks import JUDGES, apps_of, at_temperature_zero, is_registered, option
+from ..inspection import ConfigInspection, Inspection, Problem, Rule, described
+from ..modules import Source, SourceError
+from ..questions import ORDER_WARNING, model_calls, model_name, model_option, prompt_text, questions
+from ..syntax import JudgeSite, dotted, is_none, is_zero, last_name, walk
+from ..view import ModuleView
 
 _SWAPS = re.compile(
     r"swap|revers|flip|shuffl|permut|both_orders|other_order|randomi[sz]e_order|counterbalanc", re.IGNORECASE

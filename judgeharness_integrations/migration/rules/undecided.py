@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import libcst as cst
 
-from judgeharness_integrations.migration.flow import Judged, guards_of
-from judgeharness_integrations.migration.inspection import Inspection, Problem, Rule, described
-from judgeharness_integrations.migration.syntax import JudgeSite, is_none, last_name, walk
+from ..flow import Judged, guards_of
+from ..inspection import Inspection, Problem, Rule, described
+from ..syntax import JudgeSite, is_none, last_name, walk
 
 _FRAMEWORKS = frozenset({"langchain", "openevals"})  # their results hold a value or a score
 _SUMS = frozenset({"sum", "fsum", "nansum"})

@@ -10,29 +10,15 @@ from importlib.resources import files
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations.reporting.checks import (
-    headline,
-    next_command,
-    next_step,
-    others,
-    status_word,
-    worst_first,
-)
-from judgeharness_integrations.reporting.html.charts import (
-    NONE,
-    Bar,
-    Whisker,
-    bar,
-    grouped,
-    interval_text,
-    percent,
-    whisker,
-)
 from judgeharness_integrations.verdictlog.encoding import counted, p_text
+
+from ..checks import headline, next_command, next_step, others, status_word, worst_first
+from ..html.charts import NONE, Bar, Whisker, bar, grouped, interval_text, percent, whisker
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.statistics import CheckReport, PropertyCheck, Status, WorstCase
-    from judgeharness_integrations.reporting.html.frame import Asset
+
+    from ..html.frame import Asset
 
 __all__ = ["check_page"]
 
@@ -487,7 +473,7 @@ def check_page(reports: Sequence[CheckReport], *, source: Sequence[str] = ()) ->
         source: the arguments that name what was checked, for the command that comes next.
 
     """
-    from judgeharness_integrations.reporting.html.frame import environment, script  # noqa: PLC0415 - loads Jinja
+    from ..html.frame import environment, script  # noqa: PLC0415 - loads Jinja
 
     ordered = worst_first(reports)
     axis = axis_of(one for report in ordered for one in report.properties)
@@ -514,6 +500,6 @@ def check_page(reports: Sequence[CheckReport], *, source: Sequence[str] = ()) ->
 @cache
 def _style() -> Asset:
     """Return the style of this page behind that of every page."""
-    from judgeharness_integrations.reporting.html.frame import style  # noqa: PLC0415 - loads Jinja
+    from ..html.frame import style  # noqa: PLC0415 - loads Jinja
 
     return style(files(_HERE).joinpath("templates", "check.css").read_text(encoding="utf-8"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.reporting.sections import LONGEST_CELL, Section
 from judgeharness_integrations.verdictlog.encoding import SENTENCE, safe_text
+
+from ..sections import LONGEST_CELL, Section
 
 if TYPE_CHECKING:
     from jinja2 import Environment

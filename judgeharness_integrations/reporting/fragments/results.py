@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult, boundary
-from judgeharness_integrations.reporting.figures import COLOURS, GREY
-from judgeharness_integrations.reporting.text import dissent, headline, shown_order
 from judgeharness_integrations.verdictlog.encoding import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
+from ..figures import COLOURS, GREY
+from ..text import dissent, headline, shown_order
 from . import rendered
 
 # one colour a verdict that everybody uses, so that two results side by side can be compared

@@ -18,18 +18,12 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.report import CriterionSummary, FlipRate, JudgeSection, RunReport
 from judgeharness_integrations.analysis.runs.summarising import design_key, gold_of
 from judgeharness_integrations.analysis.usage import Usage
-from judgeharness_integrations.reporting.calibrationtext import (
-    alike,
-    calibration_measures,
-    calibration_size,
-    labels_text,
-    uncalibrated,
-)
-from judgeharness_integrations.reporting.measured import band_text, figures_text, moved_text
-from judgeharness_integrations.reporting.text import tokens_text
 from judgeharness_integrations.verdictlog.encoding import counted, number_text, time_text
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
+from ..calibrationtext import alike, calibration_measures, calibration_size, labels_text, uncalibrated
+from ..measured import band_text, figures_text, moved_text
+from ..text import tokens_text
 from .charts import (
     Bar,
     Dot,

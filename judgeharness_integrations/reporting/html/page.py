@@ -14,12 +14,12 @@ from judgeharness_integrations.analysis.result import CriterionResult, HarnessRe
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.analysis.usage import reused_from
-from judgeharness_integrations.reporting.measured import limits, not_simultaneous, together_sections
-from judgeharness_integrations.reporting.runfindings import attention, run_finding
-from judgeharness_integrations.reporting.text import dissent, tokens_text, traces_text
 from judgeharness_integrations.verdictlog.encoding import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text
 
+from ..measured import limits, not_simultaneous, together_sections
+from ..runfindings import attention, run_finding
+from ..text import dissent, tokens_text, traces_text
 from .charts import Bar, Tones, bar, column_names, decision_word, grouped, headlines, percent
 from .frame import embedded_json, environment, script, style
 from .judgecards import annotators_section, judge_card

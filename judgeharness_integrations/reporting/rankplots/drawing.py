@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations.analysis.ranking.analyses import Portfolio
 from judgeharness_integrations.analysis.ranking.rating import ranked
 from judgeharness_integrations.analysis.ranking.studying import RankStudy
-from judgeharness_integrations.reporting.figures import (
-    COLOURS,
-    GREY,
-    INK,
-    legend_below,
-    new_figure,
-    save_figure,
-    styled,
-)
 
+from ..figures import COLOURS, GREY, INK, legend_below, new_figure, save_figure, styled
 from .families import draw_class_bias, draw_confusion, draw_self_preference, draw_variants
 from .leaderboard import draw_audit, draw_difficulty, draw_leaderboard, draw_pareto
 from .style import ALL, Looks, head, label_edges, looks_of, new_panels, right_aligned, short_name, short_names, title_of

@@ -14,17 +14,9 @@ from judgeharness_integrations.analysis.ranking.families import (
     Variant,
     pareto,
 )
-from judgeharness_integrations.reporting.figures import (
-    COLOURS,
-    INK,
-    MARKERS,
-    legend_below,
-    new_figure,
-    save_figure,
-    styled,
-)
 from judgeharness_integrations.verdictlog.encoding import p_text
 
+from ..figures import COLOURS, INK, MARKERS, legend_below, new_figure, save_figure, styled
 from .leaderboard import along, draw_step, named_of
 from .style import (
     NONE,

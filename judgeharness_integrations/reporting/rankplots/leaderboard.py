@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from judgeharness_integrations.reporting.figures import (
-    COLOURS,
-    GREY,
-    INK,
-    legend_below,
-    new_figure,
-    save_figure,
-    series_style,
-    styled,
-)
-
+from ..figures import COLOURS, GREY, INK, legend_below, new_figure, save_figure, series_style, styled
 from .style import (
     NONE,
     Looks,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from judgeharness_integrations.analysis.ranking.correctness import Floats
-from judgeharness_integrations.reporting.figures import COLOURS, GREY, INK, any_letter, lay_out, new_figure, plain_name
 from judgeharness_integrations.verdictlog.encoding import safe_text
+
+from ..figures import COLOURS, GREY, INK, any_letter, lay_out, new_figure, plain_name
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -17,9 +17,9 @@ from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, Join
 from judgeharness_integrations.analysis.ranking.rating import Method, rate
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.judging.cases import AnswerCase
-from judgeharness_integrations.testing.simulated import SimulatedJudge, simulated_cases
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
+from ..simulated import SimulatedJudge, simulated_cases
 from .check import (
     AlarmCheck,
     Alarms,
@@ -39,7 +39,7 @@ from .check import (
 from .proportions import equal_clusters
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.simulation import Kind
+    from ..simulation import Kind
 
 
 _COPIES = 0.5  # share of a cluster's pairs that are copies of its first

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.folds import Decision
 from judgeharness_integrations.analysis.aggregation.rules import Rule, decide, quorum, rule
-from judgeharness_integrations.testing.conformance import certain
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
 
+from ..conformance import certain
 from .check import Check, Enumeration, FailureCheck, Named
 
 Outcomes: TypeAlias = "tuple[Verdict | None, ...]"

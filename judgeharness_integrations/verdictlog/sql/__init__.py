@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.row import ModelUsage
-
+    from ..row import ModelUsage
     from .log import SqlLog
     from .runs import RunRecord, RunState
 

@@ -14,8 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sqlalchemy import Select, bindparam, column, delete, select, table, update
 
-from judgeharness_integrations.verdictlog.encoding import restored, stored
-
+from ..encoding import restored, stored
 from .store import Store
 
 BatchState: TypeAlias = Literal["intended", "open", "collected", "tidied"]

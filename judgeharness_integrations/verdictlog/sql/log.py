@@ -21,9 +21,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError, UsageError
-from judgeharness_integrations.verdictlog.encoding import CALIBRATION_RUN, calibration_run, counted, stored
-from judgeharness_integrations.verdictlog.row import ModelUsage, VerdictRow
 
+from ..encoding import CALIBRATION_RUN, calibration_run, counted, stored
+from ..row import ModelUsage, VerdictRow
 from . import rows as reading
 from . import rows as writing
 from . import runs

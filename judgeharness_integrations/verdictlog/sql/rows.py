@@ -16,9 +16,9 @@ from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.engine import Connection
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, ROW_COLUMNS, restored, stored, to_row, to_values
-from judgeharness_integrations.verdictlog.row import VerdictRow
 
+from ..encoding import REUSED_FROM, ROW_COLUMNS, restored, stored, to_row, to_values
+from ..row import VerdictRow
 from .store import INDEXED, PROBES, REWRITES, VERDICTS, WRITTEN, Store
 
 _AT_ONCE = 500  # values in one IN list

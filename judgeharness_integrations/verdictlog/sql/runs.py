@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, litera
 from sqlalchemy.engine import Connection
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.verdictlog.encoding import restored, stored
-from judgeharness_integrations.verdictlog.row import TOKENS, ModelUsage
 
+from ..encoding import restored, stored
+from ..row import TOKENS, ModelUsage
 from .store import RUNS, VERDICTS, Store
 
 RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]

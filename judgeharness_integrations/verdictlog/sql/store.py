@@ -25,7 +25,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_expone
 from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError, UsageError
 from judgeharness_integrations.redacting import REDACTED
-from judgeharness_integrations.verdictlog.encoding import REUSED_FROM, ROW_COLUMNS
+
+from ..encoding import REUSED_FROM, ROW_COLUMNS
 
 Synchronous: TypeAlias = Literal["normal", "full"]
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg"}

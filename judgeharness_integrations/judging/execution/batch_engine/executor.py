@@ -13,16 +13,16 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
 from judgeharness_integrations._errors import PlanError, UsageError
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import ModelAnswer
-from judgeharness_integrations.judging.execution.attempting import CallPolicy
-from judgeharness_integrations.judging.execution.limiter import Limits
-from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor, next_while
-from judgeharness_integrations.judging.execution.preparing import Pending, Rows
-from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe
 from judgeharness_integrations.verdictlog.encoding import calibration_run
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, slot_of
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
+from ..attempting import CallPolicy
+from ..limiter import Limits
+from ..local import Asking, LocalExecutor, next_while
+from ..preparing import Pending, Rows
+from ..retrying import Budget
 from .providers import Lot, parking, refused
 from .waves import Terms, Waves
 

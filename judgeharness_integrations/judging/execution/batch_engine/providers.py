@@ -25,8 +25,9 @@ from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import NotInstalledError, UsageError
-from judgeharness_integrations.judging.execution.retrying import is_transient, status_of
 from judgeharness_integrations.verdictlog.sql.batches import BatchRecord
+
+from ..retrying import is_transient, status_of
 
 __all__ = ["Answer", "Lot", "Parked", "ParkedRequest", "Provider", "parking", "refused", "request_id"]
 

@@ -16,10 +16,10 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from judgeharness_integrations._errors import BatchesOpenError, JudgeHarnessError, UsageError
-from judgeharness_integrations.judging.execution.retrying import Budget, is_transient
 from judgeharness_integrations.verdictlog.encoding import counted
 from judgeharness_integrations.verdictlog.sql.batches import BatchJournal, BatchRecord
 
+from ..retrying import Budget, is_transient
 from .providers import Answer, Batches, Lot, ParkedRequest, Refused, Unsure, batches_at, batches_of
 
 _BLINK_S = 0.02

@@ -20,11 +20,12 @@ from typing import Any, Final
 
 from judgeharness_integrations._errors import ClusterError, NotInstalledError, UsageError
 from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer
-from judgeharness_integrations.judging.execution.attempting import own_failure
-from judgeharness_integrations.judging.execution.retrying import remedy_of, retry_after_s, status_of
 from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment
 from judgeharness_integrations.judging.perturbations import Perturbation
 from judgeharness_integrations.redacting import Redactor, current_redactor
+
+from ..attempting import own_failure
+from ..retrying import remedy_of, retry_after_s, status_of
 
 _REACHABLE_S: Final = 10.0
 _KNOCK_S, _PAUSE_S = 3.0, 2.0

@@ -14,14 +14,14 @@ from judgeharness_integrations._errors import ClusterError, PlanError, UsageErro
 from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_integrations.judging.cases import Criterion
-from judgeharness_integrations.judging.execution.attempting import CallPolicy, Deadline
-from judgeharness_integrations.judging.execution.limiter import Limits
-from judgeharness_integrations.judging.execution.local import Asking, LocalExecutor, next_while
-from judgeharness_integrations.judging.execution.preparing import Pending, Rows
-from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.execution.retrying import Budget
 from judgeharness_integrations.judging.judge import Judge, JudgeIdentity, Judgment, Probe
 
+from ..attempting import CallPolicy, Deadline
+from ..limiter import Limits
+from ..local import Asking, LocalExecutor, next_while
+from ..preparing import Pending, Rows
+from ..rates import Rates
+from ..retrying import Budget
 from .cluster import (
     ClusterLost,
     Failure,

@@ -13,9 +13,9 @@ from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.judging.execution.limiter import Limiter
-from judgeharness_integrations.judging.execution.rates import Admission, Rates
 
+from ..limiter import Limiter
+from ..rates import Admission, Rates
 from .cluster import ClusterLost, answer_of, connected_ray, loaded_ray, reason
 
 _LISTEN_S = 5.0  # an open call of a run that waits; its end, and the next one, show that the run lives
