@@ -24,6 +24,7 @@ def test_a_worthless_judge_fails(kind: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("n", [100, 500])
 @pytest.mark.parametrize("kind", WORTHLESS)

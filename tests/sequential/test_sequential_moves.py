@@ -39,6 +39,7 @@ NOISY = [
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("model", NOISY, ids=str)
 def test_an_unchanged_noisy_model_alarms_in_5_of_100_years_at_most(model: dict[str, float]) -> None:
