@@ -181,12 +181,8 @@ def _calibration(result: HarnessResult) -> dict[str, Any] | None:
     if report is None or state is None:
         return None
     return {
-        "source": report.name,
-        "labels": report.source,
+        **report.record(state),
         "word": report.word,
-        "status": state.status,
-        "reason": state.reason,
-        "measured_at": report.measured_at,
         "criteria": {
             name: {
                 "n": measured.n,

@@ -157,6 +157,16 @@ class SavedMeasurement(ABC):
         expired = expiry(self.measured_at, now=now, max_age=max_age)
         return CalibrationState(status="expired" if expired else "valid", reason=expired)
 
+    def record(self, state: CalibrationState) -> dict[str, Any]:
+        """Return which measurement is in use and whether it holds, as results and summaries keep it."""
+        return {
+            "source": self.name,
+            "labels": self.source,
+            "status": state.status,
+            "reason": state.reason,
+            "measured_at": self.measured_at,
+        }
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the measurement as JSON keeps it."""

@@ -184,17 +184,22 @@ class _Criterion(Shape):
     columns: Sequence[_Strata] = ()
 
 
-class CalibrationShape(Shape):
-    """A report as `CalibrationReport.to_dict` writes it."""
+class _MeasurementShape(Shape):
+    """What every saved measurement has."""
 
     name: Text
     judge: Text
     source: Text
     consensus: Text
     excluded_ties: Count
-    criteria: dict[Text, _Criterion]
     measured_at: Short
     parts: dict[str, Any] | None
+
+
+class CalibrationShape(_MeasurementShape):
+    """A report as `CalibrationReport.to_dict` writes it."""
+
+    criteria: dict[Text, _Criterion]
     items: list[_Item] = Field(default_factory=list)
     design: dict[str, Any] | None = None
     candidates: Positive | None = None
@@ -217,16 +222,9 @@ class MapShape(Shape):
     knots: list[Annotated[list[_Share], Field(min_length=2, max_length=2)]]
 
 
-class PassportShape(Shape):
+class PassportShape(_MeasurementShape):
     """A passport as `Passport.to_dict` writes it."""
 
-    name: Text
-    judge: Text
-    source: Text
-    consensus: Text
-    excluded_ties: Count
-    measured_at: Short
-    parts: dict[str, Any] | None
     design: dict[str, Any] | None
     questions: list[dict[str, Any]]
     models: list[Text]
@@ -272,16 +270,9 @@ class _Selected(Shape):
     map: dict[str, Any] | None = None
 
 
-class CertificateShape(Shape):
+class CertificateShape(_MeasurementShape):
     """A certificate as `Certificate.to_dict` writes it."""
 
-    name: Text
-    judge: Text
-    source: Text
-    consensus: Text
-    excluded_ties: Count
-    measured_at: Short
-    parts: dict[str, Any] | None
     design: dict[str, Any] | None
     agreement: _Promised
     delta: _Promised

@@ -149,15 +149,7 @@ class Certificate(SavedMeasurement):
 
     def record(self, state: CalibrationState) -> dict[str, Any]:
         """Return which certificate is in use and whether it holds, as results and summaries keep it."""
-        return {
-            "source": self.name,
-            "labels": self.source,
-            "status": state.status,
-            "reason": state.reason,
-            "measured_at": self.measured_at,
-            "agreement": self.agreement,
-            "delta": self.delta,
-        }
+        return {**super().record(state), "agreement": self.agreement, "delta": self.delta}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as JSON keeps it."""

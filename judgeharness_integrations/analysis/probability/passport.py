@@ -287,14 +287,7 @@ class Passport(SavedMeasurement):
 
     def record(self, state: CalibrationState) -> dict[str, Any]:
         """Return which passport is in use and whether it holds, as results keep it."""
-        return {
-            "source": self.name,
-            "labels": self.source,
-            "status": state.status,
-            "reason": state.reason,
-            "measured_at": self.measured_at,
-            "digest": self.digest,
-        }
+        return {**super().record(state), "digest": self.digest}
 
     @cached_property
     def digest(self) -> str:
